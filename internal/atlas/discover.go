@@ -1,0 +1,218 @@
+package atlas
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strings"
+)
+
+// Place is where a working directory lies in an atlas.
+type Place struct {
+	Root string // real path of the atlas's root
+	Port int    // the ship's port, as atlas.json has it
+	ID   ID     // the workspace
+}
+
+// OutsideError says that a directory is in no atlas or in no workspace, and what was tried.
+type OutsideError struct {
+	What  string   // "atlas" or "workspace"
+	Tried []string // each a path and why it did not do
+}
+
+// Error lists in one line what was tried.
+func (e *OutsideError) Error() string {
+	return fmt.Sprintf("not in a Fleet %s; tried %s", e.What, strings.Join(e.Tried, "; "))
+}
+
+// Locate finds the workspace that a process stands in: the nearest valid atlas above the real
+// path of the working directory, then above $PWD if that names the same directory. It answers
+// with an *OutsideError where there is none.
+//
+// An atlas.json is passed over if it lacks "fleet": 1, or stands in or below a checkout: a
+// repository that ships one must not receive a workspace's token.
+func Locate() (Place, error) {
+	outside := &OutsideError{What: "workspace"}
+	for _, dir := range workingDirs(outside) {
+		root, port, ok := nearest(dir, outside)
+		if !ok {
+			continue
+		}
+		id, err := below(root, dir)
+		if err != nil {
+			outside.Tried = append(outside.Tried, err.Error())
+			continue
+		}
+		return Place{Root: root, Port: port, ID: id}, nil
+	}
+	return Place{}, outside
+}
+
+// FindRoot finds the nearest valid atlas at or above dir and gives the real path of its root.
+// It answers with an *OutsideError where there is none.
+func FindRoot(dir string) (string, error) {
+	outside := &OutsideError{What: "atlas"}
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return "", err
+	}
+	if real, err = filepath.Abs(real); err != nil {
+		return "", err
+	}
+	root, _, ok := nearest(real, outside)
+	if !ok {
+		return "", outside
+	}
+	return root, nil
+}
+
+// workingDirs gives the real working directory, then $PWD where it is another path to it.
+func workingDirs(outside *OutsideError) []string {
+	var dirs []string
+	// Getwd may answer with $PWD, so its symlinks are resolved here.
+	wd, err := os.Getwd()
+	if err == nil {
+		wd, err = filepath.EvalSymlinks(wd)
+	}
+	if err != nil {
+		outside.Tried = append(outside.Tried, "the working directory: "+err.Error())
+	} else {
+		dirs = append(dirs, wd)
+	}
+	pwd := os.Getenv("PWD")
+	if !filepath.IsAbs(pwd) || filepath.Clean(pwd) == wd {
+		return dirs
+	}
+	here, err1 := os.Stat(".")
+	there, err2 := os.Stat(pwd)
+	if err1 != nil || err2 != nil || !os.SameFile(here, there) {
+		outside.Tried = append(outside.Tried, "$PWD="+pwd+": not the working directory")
+		return dirs
+	}
+	return append(dirs, filepath.Clean(pwd))
+}
+
+// nearest walks up from dir to the first valid atlas. Why others were passed over goes to
+// outside, and "no atlas.json at or above dir" where none stood.
+func nearest(dir string, outside *OutsideError) (root string, port int, ok bool) {
+	before := len(outside.Tried)
+	for d := dir; ; d = filepath.Dir(d) {
+		e, err := valid(d)
+		switch {
+		case err == nil:
+			if real, err := filepath.EvalSymlinks(d); err == nil {
+				return real, e.Port, true
+			}
+		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir):
+			outside.Tried = append(outside.Tried, filepath.Join(d, FileName)+": "+err.Error())
+		}
+		if d == filepath.Dir(d) {
+			break
+		}
+	}
+	if len(outside.Tried) == before {
+		outside.Tried = append(outside.Tried, "no "+FileName+" at or above "+dir)
+	}
+	return "", 0, false
+}
+
+var errNotDir = errors.New("not a directory")
+
+func valid(dir string) (essentials, error) {
+	raw, err := readOwn(filepath.Join(dir, FileName))
+	if err != nil {
+		return essentials{}, err
+	}
+	e, err := probe(raw)
+	if err != nil {
+		return essentials{}, err
+	}
+	if checkout := Checkout(dir); checkout != "" {
+		return essentials{}, fmt.Errorf("it lies in the checkout %s, and an atlas is never inside one", checkout)
+	}
+	return e, nil
+}
+
+// Checkout gives the nearest directory at or above dir that holds .git, or "". The home
+// directory does not count: people keep it in git.
+func Checkout(dir string) string {
+	real, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		real = dir
+	}
+	for d := real; ; d = filepath.Dir(d) {
+		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil && d != home() {
+			return d
+		}
+		if d == filepath.Dir(d) {
+			return ""
+		}
+	}
+}
+
+// home is the user's home as the system knows it; $HOME only where the system knows none, since
+// an agent's harness may set it to a directory that the agent fills.
+func home() string {
+	dir := os.Getenv("HOME")
+	if u, err := user.Current(); err == nil && u.HomeDir != "" {
+		dir = u.HomeDir
+	}
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		return real
+	}
+	return dir
+}
+
+// below gives the workspace that dir, a path under the atlas's root, lies in.
+func below(root, dir string) (ID, error) {
+	rel, err := relative(root, dir)
+	if err != nil {
+		return ID{}, err
+	}
+	parts := strings.Split(rel, string(filepath.Separator))
+	if rel == "." || len(parts) < 2 {
+		return ID{}, fmt.Errorf("%s is in the atlas %s, but not two levels below it (REPO/NAME)", dir, root)
+	}
+	id, err := NewID(parts[0], parts[1])
+	if err != nil {
+		return ID{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	if err := CheckWorkspace(root, id); err != nil {
+		return ID{}, err
+	}
+	return id, nil
+}
+
+// relative is filepath.Rel where dir may reach root through symlinks.
+func relative(root, dir string) (string, error) {
+	for d := dir; ; d = filepath.Dir(d) {
+		if real, err := filepath.EvalSymlinks(d); err == nil && real == root {
+			return filepath.Rel(d, dir)
+		}
+		if d == filepath.Dir(d) {
+			return "", fmt.Errorf("%s is not below %s", dir, root)
+		}
+	}
+}
+
+// CheckWorkspace says why id is no workspace of the atlas at root, given as a real path: its two
+// directories must be real ones, and the inner one must hold .git, a directory or a file.
+func CheckWorkspace(root string, id ID) error {
+	for _, dir := range []string{filepath.Join(root, id.Repo), id.Dir(root)} {
+		st, err := os.Lstat(dir)
+		if err != nil {
+			return err
+		}
+		if !st.IsDir() {
+			return fmt.Errorf("%s is not a real directory, so it is no workspace", dir)
+		}
+	}
+	st, err := os.Lstat(filepath.Join(id.Dir(root), ".git"))
+	if err != nil || (!st.IsDir() && !st.Mode().IsRegular()) {
+		return fmt.Errorf("%s holds no .git, so it is no workspace", id.Dir(root))
+	}
+	return nil
+}

@@ -1,0 +1,153 @@
+package atlas
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/gofrs/flock"
+	"github.com/google/renameio/v2"
+)
+
+const (
+	// StateDirName is the folder of the ship's own files, below the atlas's root, mode 0700.
+	StateDirName = ".ship"
+	// The sockets in the folder that Sockets gives.
+	OperatorSocket = "ship.sock"
+	TmuxSocket     = "tmux.sock"
+
+	// A socket's path has 107 bytes at most on Linux, 103 on macOS.
+	maxSocketPath = 100
+)
+
+// ErrLocked says that another ship serves this atlas.
+var ErrLocked = errors.New("another ship serves this atlas")
+
+// StateDir is <root>/.ship.
+func StateDir(root string) string { return filepath.Join(root, StateDirName) }
+
+// MakeStateDir makes <root>/.ship if it is missing and sees to its mode 0700 and its owner.
+func MakeStateDir(root string) (string, error) {
+	dir := StateDir(root)
+	return dir, makePrivate(dir)
+}
+
+// Lock takes the atlas's lock for as long as the process lives or until Unlock, and fails with
+// ErrLocked where another holds it. It comes before any socket is touched.
+func Lock(root string) (*flock.Flock, error) {
+	dir, err := MakeStateDir(root)
+	if err != nil {
+		return nil, err
+	}
+	lock := flock.New(filepath.Join(dir, "lock"), flock.SetPermissions(0o600))
+	held, err := lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("lock the atlas: %w", err)
+	}
+	if !held {
+		return nil, ErrLocked
+	}
+	return lock, nil
+}
+
+// MakeSockets makes the folder of the ship's sockets, writes .ship/sockets where it isn't .ship
+// itself, and gives its path.
+func MakeSockets(root string) (string, error) {
+	state, err := MakeStateDir(root)
+	if err != nil {
+		return "", err
+	}
+	dir := socketsDir(root)
+	pointer := filepath.Join(state, "sockets")
+	if dir == state {
+		if err := os.Remove(pointer); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return "", err
+		}
+		return dir, nil
+	}
+	if err := makePrivate(filepath.Dir(dir)); err != nil {
+		return "", err
+	}
+	if err := makePrivate(dir); err != nil {
+		return "", err
+	}
+	return dir, renameio.WriteFile(pointer, []byte(dir+"\n"), 0o600)
+}
+
+// Sockets gives the folder of the ship's sockets as an earlier MakeSockets left it, after a look
+// that it is ours alone.
+func Sockets(root string) (string, error) {
+	dir := StateDir(root)
+	raw, err := readOwn(filepath.Join(dir, "sockets"))
+	switch {
+	case err == nil:
+		dir = strings.TrimSpace(string(raw))
+	case !errors.Is(err, fs.ErrNotExist):
+		return "", err
+	}
+	return dir, checkPrivate(dir)
+}
+
+// TempSockets is the folder for the sockets of programs that run in one workspace, such as a
+// tmux that an agent starts for itself: short, and nobody else's. The caller makes it with
+// MakeTempSockets.
+func TempSockets(root string, id ID) string {
+	return filepath.Join(userTemp(), short(root), "w"+short(id.SessionName()))
+}
+
+// MakeTempSockets makes the folder that TempSockets names.
+func MakeTempSockets(root string, id ID) (string, error) {
+	dir := TempSockets(root, id)
+	for _, d := range []string{userTemp(), filepath.Dir(dir), dir} {
+		if err := makePrivate(d); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
+}
+
+func socketsDir(root string) string {
+	if state := StateDir(root); len(filepath.Join(state, TmuxSocket)) < maxSocketPath {
+		return state
+	}
+	return filepath.Join(userTemp(), short(root))
+}
+
+// userTemp is under /tmp and not $TMPDIR, so that every process of the user finds the same one.
+func userTemp() string { return "/tmp/fleet-" + strconv.Itoa(os.Getuid()) }
+
+func short(s string) string {
+	sum := sha256.Sum256([]byte(s))
+	return hex.EncodeToString(sum[:8])
+}
+
+func makePrivate(dir string) error {
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return checkPrivate(dir)
+}
+
+func checkPrivate(dir string) error {
+	st, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	sys, ok := st.Sys().(*syscall.Stat_t)
+	switch {
+	case !st.IsDir():
+		return fmt.Errorf("%s is not a directory", dir)
+	case ok && int(sys.Uid) != os.Getuid():
+		return fmt.Errorf("%s belongs to user %d, not to us", dir, sys.Uid)
+	case st.Mode().Perm() != 0o700:
+		return fmt.Errorf("%s has mode %#o; run: chmod 700 %s", dir, st.Mode().Perm(), dir)
+	}
+	return nil
+}
