@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"fleet/api"
+	"fleet/internal/atlas"
+	"fleet/internal/server"
+)
+
+// app is one run of the program.
+type app struct {
+	stdin          io.Reader
+	stdout, stderr io.Writer
+	atlasFlag      string
+	json           bool
+}
+
+func (a *app) command() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "ship",
+		Short:         "Give each coding agent its own MCP server, bound to its workspace",
+		Long:          "ship serves one atlas, the directory tree that holds your workspaces, and is how you operate it.\nNew here? Run: ship up PATH-OF-A-REPOSITORY",
+		SilenceErrors: true, SilenceUsage: true,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().StringVar(&a.atlasFlag, "atlas", "", "root of the atlas (default: $FLEET_ATLAS, else the nearest above, else ~/fleet)")
+	root.AddCommand(
+		a.initCommand(), a.serveCommand(), a.upCommand(), a.downCommand(), a.repoCommand(),
+		a.createCommand(), a.activateCommand(), a.deactivateCommand(), a.removeCommand(),
+		a.lsCommand(), a.statusCommand(), a.attachCommand(), a.logsCommand(), a.eventsCommand(),
+		a.callCommand(), a.tokenCommand(), a.versionCommand(),
+	)
+	return root
+}
+
+// withJSON gives a reading command its --json.
+func (a *app) withJSON(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().BoolVar(&a.json, "json", false, "print one JSON value")
+	return cmd
+}
+
+// root finds the atlas: --atlas, then $FLEET_ATLAS, then the nearest one above, then the one
+// that ship up makes in the home directory.
+func (a *app) root() (string, error) {
+	for _, named := range []string{a.atlasFlag, os.Getenv("FLEET_ATLAS")} {
+		if named == "" {
+			continue
+		}
+		real, err := filepath.EvalSymlinks(named)
+		if err != nil {
+			return "", hint(err, "make an atlas there: ship init "+shellQuote(named))
+		}
+		if real, err = filepath.Abs(real); err != nil {
+			return "", err
+		}
+		if _, err := os.Lstat(filepath.Join(real, atlas.FileName)); errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("%s has no %s; next: ship init %s", real, atlas.FileName, shellQuote(real))
+		}
+		return real, nil
+	}
+	root, err := atlas.FindRoot(".")
+	if err == nil {
+		return root, nil
+	}
+	for _, dir := range homeAtlases() {
+		if found, homeErr := atlas.FindRoot(dir); homeErr == nil && sameDir(found, dir) {
+			return found, nil
+		}
+	}
+	return "", hint(err, "ship up PATH (or ship init DIR), or name one with --atlas")
+}
+
+// homeAtlases lists where ship up makes an atlas: ~/fleet, or beside it where ~/fleet is a
+// checkout, such as a clone of Fleet itself.
+func homeAtlases() []string {
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return nil
+	}
+	return []string{filepath.Join(home, "fleet"), filepath.Join(home, "fleet-atlas")}
+}
+
+func sameDir(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// client speaks to the ship of the atlas.
+func (a *app) client() (*server.Client, error) {
+	root, err := a.root()
+	if err != nil {
+		return nil, err
+	}
+	return clientOf(root)
+}
+
+func clientOf(root string) (*server.Client, error) {
+	dir, err := atlas.Sockets(root)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, noShip(root, server.ErrNoShip)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return server.NewClient(filepath.Join(dir, atlas.OperatorSocket)), nil
+}
+
+// asked adds to a failed request what to do where no ship runs.
+func (a *app) asked(err error) error {
+	if !errors.Is(err, server.ErrNoShip) {
+		return err
+	}
+	root, rootErr := a.root()
+	if rootErr != nil {
+		return err
+	}
+	return noShip(root, err)
+}
+
+func noShip(root string, err error) error {
+	return &api.Error{
+		Code: api.Unavailable, Message: "no ship serves " + root,
+		Hint: "ship up (in the background) or ship serve, with --atlas " + shellQuote(root), Err: err,
+	}
+}
+
+// print writes v as JSON where --json was given, and calls text otherwise.
+func (a *app) print(v any, text func(w io.Writer)) error {
+	if !a.json {
+		text(a.stdout)
+		return nil
+	}
+	out := json.NewEncoder(a.stdout)
+	out.SetIndent("", "  ")
+	return out.Encode(v)
+}
+
+// workspaceArg reads REPO/NAME.
+func workspaceArg(s string) (api.Target, error) {
+	id, err := atlas.ParseID(s)
+	if err != nil {
+		return api.Target{}, usage("%v; name a workspace as REPO/NAME", err)
+	}
+	return api.Target{Repo: id.Repo, Name: id.Name}, nil
+}
+
+func targetName(t api.Target) string { return atlas.ID{Repo: t.Repo, Name: t.Name}.Shell() }

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fleet/internal/atlas"
+	"fleet/internal/tmux"
+)
+
+func (a *app) attachCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "attach REPO/NAME", Short: "Go into a workspace's session (leave it with Ctrl-b d)", Args: cobra.ExactArgs(1),
+		RunE: works(func(cmd *cobra.Command, args []string) error {
+			t, err := workspaceArg(args[0])
+			if err != nil {
+				return err
+			}
+			root, err := a.root()
+			if err != nil {
+				return err
+			}
+			c, err := clientOf(root)
+			if err != nil {
+				return err
+			}
+			ws, err := c.Workspace(cmd.Context(), t)
+			if err != nil {
+				return a.asked(err)
+			}
+			if !ws.Active {
+				return fmt.Errorf("%s is not active; next: ship activate %[1]s", targetName(t))
+			}
+			if !isTerminal(a.stdout) {
+				return fmt.Errorf("attach wants a terminal; next: ship logs %s prints the session's text", targetName(t))
+			}
+			dir, err := atlas.Sockets(root)
+			if err != nil {
+				return err
+			}
+			return replaceByTmux(filepath.Join(dir, atlas.TmuxSocket), atlas.ID{Repo: t.Repo, Name: t.Name}.SessionName())
+		}),
+	}
+}
+
+func replaceByTmux(socket, session string) error {
+	path, argv, env, err := tmux.Attach(socket, session, os.Environ())
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("execute tmux: %w", syscall.Exec(path, argv, env))
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"fleet/api"
+	"fleet/internal/atlas"
+	"fleet/internal/server"
+)
+
+const (
+	logName      = "ship.log"
+	maxShipLog   = 8 << 20
+	startTimeout = 30 * time.Second
+	stopTimeout  = 15 * time.Second
+	pollPeriod   = 20 * time.Millisecond
+)
+
+// ensureShip gives a client of the running ship, and starts one in the background if none runs.
+func (a *app) ensureShip(ctx context.Context, root string) (*server.Client, error) {
+	if c, err := clientOf(root); err == nil {
+		if _, err = c.Info(ctx); err == nil {
+			return c, nil
+		}
+	}
+	free, err := isFree(root)
+	if err != nil {
+		return nil, err
+	}
+	if !free { // it starts or ends just now, or its socket is being made anew
+		return waitForShip(ctx, root, nil)
+	}
+	return startShip(ctx, root)
+}
+
+func startShip(ctx context.Context, root string) (*server.Client, error) {
+	log, err := openShipLog(root)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	from, err := log.Seek(0, 2)
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(executable(), "serve", "--background", "--atlas", root)
+	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, "/"
+	cmd.SysProcAttr = detached()
+	if err := cmd.Start(); err != nil {
+		return nil, fmt.Errorf("start the ship: %w", err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.Wait() }()
+	c, err := waitForShip(ctx, root, ended)
+	if err != nil {
+		return nil, startFailure(root, from, err)
+	}
+	return c, nil
+}
+
+func openShipLog(root string) (*os.File, error) {
+	state, err := atlas.MakeStateDir(root)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(state, logName)
+	if st, err := os.Stat(path); err == nil && st.Size() > maxShipLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, err
+		}
+	}
+	return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+}
+
+// startFailure says what the ship said before it ended, which went to its log.
+func startFailure(root string, from int64, err error) error {
+	path := filepath.Join(atlas.StateDir(root), logName)
+	raw, readErr := os.ReadFile(path)
+	if readErr != nil || int64(len(raw)) <= from {
+		return err
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw[from:])), "\n")
+	last := strings.TrimPrefix(lines[len(lines)-1], "ship: ")
+	return fmt.Errorf("the ship did not start: %s (log: %s)", last, path)
+}
+
+// waitForShip polls until the ship answers, has ended, or takes too long.
+func waitForShip(ctx context.Context, root string, ended <-chan error) (*server.Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	for {
+		if c, err := clientOf(root); err == nil {
+			if _, err = c.Info(ctx); err == nil {
+				return c, nil
+			}
+		}
+		select {
+		case err := <-ended:
+			return nil, fmt.Errorf("it ended: %w", errors.Join(err, server.ErrNoShip))
+		case <-ctx.Done():
+			return nil, fmt.Errorf("a ship holds %s but does not answer; next: look at %s", root, filepath.Join(atlas.StateDir(root), logName))
+		case <-time.After(pollPeriod):
+		}
+	}
+}
+
+func (a *app) downCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "down", Short: "Stop the ship that ship up started; sessions live on", Args: cobra.NoArgs,
+		RunE: works(func(cmd *cobra.Command, _ []string) error {
+			root, err := a.root()
+			if err != nil {
+				return err
+			}
+			c, err := clientOf(root)
+			var ship api.Ship
+			if err == nil {
+				ship, err = c.Info(cmd.Context())
+			}
+			switch {
+			case errors.Is(err, server.ErrNoShip):
+				fmt.Fprintf(a.stdout, "No ship serves %s.\n", clean(root))
+				return nil
+			case err != nil:
+				return err
+			case !ship.Background:
+				return fmt.Errorf("the ship of %s (process %d) runs in the foreground; next: end it where it was started", root, ship.PID)
+			}
+			return a.stopShip(cmd.Context(), c, root)
+		}),
+	}
+}
+
+func (a *app) stopShip(ctx context.Context, c *server.Client, root string) error {
+	if _, err := c.Stop(ctx); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, stopTimeout)
+	defer cancel()
+	for {
+		free, err := isFree(root)
+		if err != nil {
+			return err
+		}
+		if free {
+			fmt.Fprintf(a.stdout, "The ship of %s has ended; its sessions live on.\n", clean(root))
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("the ship of %s has not ended within %s; next: look at %s", root, stopTimeout, filepath.Join(atlas.StateDir(root), logName))
+		case <-time.After(pollPeriod):
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Command ship is the daemon of one atlas and its operator commands. It is the only place where
+// the server and the bridge meet.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"fleet/api"
+)
+
+// The exit statuses that scripts rely on.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
+	code := run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	stop()
+	os.Exit(code)
+}
+
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	root := a.command()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return exitDone
+	}
+	var failed *failure
+	if errors.As(err, &failed) {
+		if failed.err != nil {
+			fmt.Fprintln(stderr, "ship: "+oneLine(failed.err))
+		}
+		return exitFailed
+	}
+	fmt.Fprintf(stderr, "ship: %s; see: %s --help\n", clean(err.Error()), cmd.CommandPath())
+	return exitUsage
+}
+
+// failure marks an error of the work, as against one of the usage. A nil err prints nothing:
+// the command has said it.
+type failure struct{ err error }
+
+func (f *failure) Error() string { return fmt.Sprint(f.err) }
+func (f *failure) Unwrap() error { return f.err }
+
+// usage is an error of the command line.
+func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+type usageError struct{ text string }
+
+func (u *usageError) Error() string { return u.text }
+
+// works wraps a command's function, so that what it returns counts as failed work, and only a
+// usage error as wrong usage.
+func works(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command, []string) error {
+	return func(cmd *cobra.Command, args []string) error {
+		err := f(cmd, args)
+		var u *usageError
+		var failed *failure
+		if err == nil || errors.As(err, &u) || errors.As(err, &failed) {
+			return err
+		}
+		return &failure{err}
+	}
+}
+
+// oneLine says what happened and what to do next, in one line and without the terminal's
+// control characters.
+func oneLine(err error) string {
+	text := err.Error()
+	var e *api.Error
+	if errors.As(err, &e) {
+		text = strings.TrimSuffix(text, e.Error()) + e.Message
+		if e.Hint != "" {
+			text += "; next: " + e.Hint
+		}
+	}
+	return clean(strings.Join(strings.Fields(text), " "))
+}
+
+// hint adds to err what to do next.
+func hint(err error, next string) error {
+	return fmt.Errorf("%w; next: %s", err, next)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"fleet/api"
+	"fleet/internal/atlas"
+)
+
+func (a *app) createCommand() *cobra.Command {
+	var branch, from string
+	cmd := &cobra.Command{
+		Use: "create REPO/NAME", Short: "Clone a registered repository into a new workspace", Args: cobra.ExactArgs(1),
+		RunE: works(func(cmd *cobra.Command, args []string) error {
+			t, err := workspaceArg(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			progress := newProgress(a.stderr)
+			made, err := c.Create(cmd.Context(), api.CreateRequest{Target: t, Branch: branch, From: from}, progress.show)
+			progress.end()
+			if err != nil {
+				return a.asked(err)
+			}
+			fmt.Fprintf(a.stdout, "%s is at %s, on %s.\nNext: ship activate %[1]s\n", targetName(t), clean(made.Path), clean(deref(made.Branch, "a detached HEAD")))
+			return nil
+		}),
+	}
+	cmd.Flags().StringVar(&branch, "branch", "", "branch to check out; made when the repository has none of that name")
+	cmd.Flags().StringVar(&from, "from", "", "where a new branch starts (default: the default branch)")
+	return cmd
+}
+
+func (a *app) activateCommand() *cobra.Command {
+	var names []string
+	cmd := &cobra.Command{
+		Use: "activate REPO/NAME [-- CMD ARG…]", Short: "Start a workspace's tmux session, with its token", Args: commandAfterDash,
+		Long: "Start a workspace's tmux session, in which CMD runs, else your shell. The session holds the workspace's token;\n" +
+			"of your environment only what a terminal needs reaches it, and what you name with --env.",
+		RunE: works(func(cmd *cobra.Command, args []string) error {
+			t, err := workspaceArg(args[0])
+			if err != nil {
+				return err
+			}
+			env, err := namedEnv(names)
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if _, err := c.Activate(cmd.Context(), api.ActivateRequest{Target: t, Env: env, Command: args[1:]}); err != nil {
+				return a.asked(err)
+			}
+			fmt.Fprintf(a.stdout, "%s is active.\nNext: ship attach %[1]s\n", targetName(t))
+			return nil
+		}),
+	}
+	cmd.Flags().StringArrayVar(&names, "env", nil, "name of a variable of yours that the session gets too (repeat for more); never NAME=VALUE")
+	return cmd
+}
+
+// commandAfterDash takes REPO/NAME, and more only behind "--".
+func commandAfterDash(cmd *cobra.Command, args []string) error {
+	dash := cmd.ArgsLenAtDash()
+	if len(args) == 0 || dash == 0 {
+		return usage("activate wants REPO/NAME")
+	}
+	if len(args) > 1 && dash != 1 {
+		return usage("a command goes behind --, as in: ship activate %s -- %s", shellQuote(args[0]), shellQuote(args[1]))
+	}
+	return nil
+}
+
+// namedEnv takes the named variables' values from our environment, so that no value ever stands
+// in an argument list.
+func namedEnv(names []string) (map[string]string, error) {
+	env := map[string]string{}
+	for _, name := range names {
+		if err := atlas.CheckEnvName(name); err != nil {
+			return nil, usage("--env: %v", err)
+		}
+		value, ok := os.LookupEnv(name)
+		if !ok {
+			return nil, fmt.Errorf("--env %s: it is not set; next: export it first", name)
+		}
+		env[name] = value
+	}
+	return env, nil
+}
+
+func (a *app) deactivateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "deactivate REPO/NAME", Short: "Revoke a workspace's token and end its session", Args: cobra.ExactArgs(1),
+		RunE: works(func(cmd *cobra.Command, args []string) error {
+			t, err := workspaceArg(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if _, err := c.Deactivate(cmd.Context(), t); err != nil {
+				return a.asked(err)
+			}
+			fmt.Fprintf(a.stdout, "%s is no longer active; its files stay.\n", targetName(t))
+			return nil
+		}),
+	}
+}
+
+func (a *app) removeCommand() *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "remove REPO/NAME", Aliases: []string{"rm"}, Short: "Delete a workspace's checkout", Args: cobra.ExactArgs(1),
+		Long: "Delete a workspace's checkout. Refuses an active workspace, and anything uncommitted, unpushed or stashed unless --force is given.",
+		RunE: works(func(cmd *cobra.Command, args []string) error {
+			t, err := workspaceArg(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if err := c.Remove(cmd.Context(), api.RemoveRequest{Target: t, Force: force}); err != nil {
+				return a.asked(err)
+			}
+			fmt.Fprintf(a.stdout, "%s is removed.\n", targetName(t))
+			return nil
+		}),
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "remove it with what is uncommitted, unpushed or stashed")
+	return cmd
+}
+
+func (a *app) tokenCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "token", Short: "Rotate a workspace's token"}
+	cmd.AddCommand(&cobra.Command{
+		Use: "rotate REPO/NAME", Short: "Give a workspace a new token and revoke the old one", Args: cobra.ExactArgs(1),
+		RunE: works(func(cmd *cobra.Command, args []string) error {
+			t, err := workspaceArg(args[0])
+			if err != nil {
+				return err
+			}
+			c, err := a.client()
+			if err != nil {
+				return err
+			}
+			if err := c.Rotate(cmd.Context(), t); err != nil {
+				return a.asked(err)
+			}
+			fmt.Fprintf(a.stdout, "%s has a new token; the old one opens nothing.\nRunning agent-mcp adapters follow by themselves. A harness that speaks HTTP with $FLEET_AGENT_MCP_TOKEN must be restarted in a new window of the session.\n", targetName(t))
+			return nil
+		}),
+	})
+	return noSubcommand(cmd)
+}
