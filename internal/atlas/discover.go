@@ -7,7 +7,10 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
+	"unicode"
 )
 
 // Place is where a working directory lies in an atlas.
@@ -23,9 +26,14 @@ type OutsideError struct {
 	Tried []string // each a path and why it did not do
 }
 
-// Error lists in one line what was tried.
+// Error lists in one line what was tried; control characters in paths are replaced.
 func (e *OutsideError) Error() string {
-	return fmt.Sprintf("not in a Fleet %s; tried %s", e.What, strings.Join(e.Tried, "; "))
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return unicode.ReplacementChar
+		}
+		return r
+	}, "not in a Fleet "+e.What+"; tried "+strings.Join(e.Tried, "; "))
 }
 
 // Locate finds the workspace that a process stands in: the nearest valid atlas above the real
@@ -55,18 +63,24 @@ func Locate() (Place, error) {
 // It answers with an *OutsideError where there is none.
 func FindRoot(dir string) (string, error) {
 	outside := &OutsideError{What: "atlas"}
-	real, err := filepath.EvalSymlinks(dir)
+	dir, err := realPath(dir)
 	if err != nil {
 		return "", err
 	}
-	if real, err = filepath.Abs(real); err != nil {
-		return "", err
-	}
-	root, _, ok := nearest(real, outside)
+	root, _, ok := nearest(dir, outside)
 	if !ok {
 		return "", outside
 	}
 	return root, nil
+}
+
+// realPath is dir as an absolute path without symlinks.
+func realPath(dir string) (string, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(dir)
 }
 
 // workingDirs gives the real working directory, then $PWD where it is another path to it.
@@ -100,13 +114,11 @@ func workingDirs(outside *OutsideError) []string {
 func nearest(dir string, outside *OutsideError) (root string, port int, ok bool) {
 	before := len(outside.Tried)
 	for d := dir; ; d = filepath.Dir(d) {
-		e, err := valid(d)
-		switch {
-		case err == nil:
-			if real, err := filepath.EvalSymlinks(d); err == nil {
-				return real, e.Port, true
-			}
-		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDir):
+		root, port, err := valid(d)
+		if err == nil {
+			return root, port, true
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
 			outside.Tried = append(outside.Tried, filepath.Join(d, FileName)+": "+err.Error())
 		}
 		if d == filepath.Dir(d) {
@@ -119,51 +131,60 @@ func nearest(dir string, outside *OutsideError) (root string, port int, ok bool)
 	return "", 0, false
 }
 
-var errNotDir = errors.New("not a directory")
-
-func valid(dir string) (essentials, error) {
+// valid gives the real path and the port of the atlas at dir, or says why it is none.
+func valid(dir string) (root string, port int, err error) {
 	raw, err := readOwn(filepath.Join(dir, FileName))
 	if err != nil {
-		return essentials{}, err
+		return "", 0, err
 	}
-	e, err := probe(raw)
-	if err != nil {
-		return essentials{}, err
+	if port, err = probe(raw); err != nil {
+		return "", 0, err
 	}
 	if checkout := Checkout(dir); checkout != "" {
-		return essentials{}, fmt.Errorf("it lies in the checkout %s, and an atlas is never inside one", checkout)
+		return "", 0, fmt.Errorf("it lies in the checkout %s, and an atlas is never inside one", checkout)
 	}
-	return e, nil
+	root, err = filepath.EvalSymlinks(dir)
+	return root, port, err
 }
 
-// Checkout gives the nearest directory at or above dir that holds .git, or "". The home
-// directory does not count: people keep it in git.
-func Checkout(dir string) string {
-	real, err := filepath.EvalSymlinks(dir)
+// Checkout gives the nearest directory at or above dir that holds .git, or "". The user's home
+// does not count, as the system knows it, since people keep it in git; $HOME does not make a
+// home, since a harness may set it to a directory that an agent fills.
+func Checkout(dir string) string { return checkout(dir, systemHome) }
+
+// checkout looks above the real path of dir, then above dir as it is written.
+func checkout(dir string, home func() string) string {
+	paths := []string{dir}
+	if target, err := filepath.EvalSymlinks(dir); err == nil && target != dir {
+		paths = []string{target, dir}
+	}
+	for _, path := range paths {
+		for d := path; ; d = filepath.Dir(d) {
+			if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil && !sameDir(d, home()) {
+				return d
+			}
+			if d == filepath.Dir(d) {
+				break
+			}
+		}
+	}
+	return ""
+}
+
+func sameDir(a, b string) bool {
+	sa, err1 := os.Stat(a)
+	sb, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(sa, sb)
+}
+
+// systemHome is the home directory of our user id, or "" where the system knows none. os/user's
+// Current would give $HOME then.
+func systemHome() string {
+	u, err := user.LookupId(strconv.Itoa(os.Getuid()))
 	if err != nil {
-		real = dir
+		return ""
 	}
-	for d := real; ; d = filepath.Dir(d) {
-		if _, err := os.Lstat(filepath.Join(d, ".git")); err == nil && d != home() {
-			return d
-		}
-		if d == filepath.Dir(d) {
-			return ""
-		}
-	}
-}
-
-// home is the user's home as the system knows it; $HOME only where the system knows none, since
-// an agent's harness may set it to a directory that the agent fills.
-func home() string {
-	dir := os.Getenv("HOME")
-	if u, err := user.Current(); err == nil && u.HomeDir != "" {
-		dir = u.HomeDir
-	}
-	if real, err := filepath.EvalSymlinks(dir); err == nil {
-		return real
-	}
-	return dir
+	return u.HomeDir
 }
 
 // below gives the workspace that dir, a path under the atlas's root, lies in.
@@ -189,7 +210,7 @@ func below(root, dir string) (ID, error) {
 // relative is filepath.Rel where dir may reach root through symlinks.
 func relative(root, dir string) (string, error) {
 	for d := dir; ; d = filepath.Dir(d) {
-		if real, err := filepath.EvalSymlinks(d); err == nil && real == root {
+		if target, err := filepath.EvalSymlinks(d); err == nil && target == root {
 			return filepath.Rel(d, dir)
 		}
 		if d == filepath.Dir(d) {

@@ -5,16 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"net/url"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
-
-	"github.com/google/renameio/v2"
+	"unicode/utf8"
 )
 
 const (
@@ -29,6 +25,8 @@ const (
 
 // ErrForeign says that an atlas.json is not one of Fleet's: it has no "fleet": 1.
 var ErrForeign = errors.New(`it has no "fleet": 1, so it belongs to another program`)
+
+var errPort = errors.New("port is missing or not a whole number from 0 to 65535")
 
 // File is atlas.json. The zero File is not valid; New makes one.
 type File struct {
@@ -66,7 +64,7 @@ func Read(root string) (*File, error) {
 	path := filepath.Join(root, FileName)
 	raw, err := readOwn(path)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	f, err := Parse(raw)
 	if err != nil {
@@ -75,105 +73,92 @@ func Read(root string) (*File, error) {
 	return f, nil
 }
 
-// Parse reads the text of an atlas.json strictly.
+// Parse reads the text of an atlas.json strictly: unknown keys in any part, in any case but the
+// documented one, are an error, as are keys given twice and nulls.
 func Parse(raw []byte) (*File, error) {
 	if _, err := probe(raw); err != nil {
 		return nil, err
+	}
+	if !utf8.Valid(raw) {
+		return nil, errors.New("it is not valid UTF-8")
 	}
 	if err := checkKeys(raw); err != nil {
 		return nil, err
 	}
 	f := &File{}
 	if err := json.Unmarshal(raw, f); err != nil {
-		return nil, err
+		return nil, plain(err)
 	}
 	if f.Repos == nil {
-		f.Repos = map[string]Repo{}
+		return nil, errors.New(`repos is missing; without repositories it is "repos": {}`)
 	}
 	return f, f.Check()
 }
 
-// Check says what is wrong with f, all of it at once.
+// plain words an error of encoding/json for people, without Go's types.
+func plain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) {
+		return fmt.Errorf("%s cannot hold a JSON %s", wrong.Field, wrong.Value)
+	}
+	return err
+}
+
+// faults are several errors in one line.
+type faults []error
+
+func (f faults) Error() string {
+	texts := make([]string, len(f))
+	for i, err := range f {
+		texts[i] = err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+func (f faults) Unwrap() []error { return f }
+
+// Check says what is wrong with f, all of it at once and in one line.
 func (f *File) Check() error {
-	var faults []error
+	var found faults
 	if f.Fleet != version {
-		faults = append(faults, ErrForeign)
+		found = append(found, ErrForeign)
 	}
 	if f.Port < 0 || f.Port > 65535 {
-		faults = append(faults, fmt.Errorf("port %d is not between 0 and 65535", f.Port))
+		found = append(found, errPort)
 	}
-	for key, r := range f.Repos {
+	for _, key := range slices.Sorted(maps.Keys(f.Repos)) {
 		if err := CheckName(key); err != nil {
-			faults = append(faults, fmt.Errorf("repos: %w", err))
+			found = append(found, fmt.Errorf("repos: %w", err))
 		}
-		if err := r.check(); err != nil {
-			faults = append(faults, fmt.Errorf("repos.%s: %w", key, err))
+		for _, err := range f.Repos[key].faults() {
+			found = append(found, fmt.Errorf("repos.%s: %w", key, err))
 		}
 	}
 	for _, name := range f.Env {
 		if err := CheckEnvName(name); err != nil {
-			faults = append(faults, fmt.Errorf("env: %w", err))
+			found = append(found, fmt.Errorf("env: %w", err))
 		}
 	}
 	for i, t := range f.Toolsets {
 		if t.Use == "" {
-			faults = append(faults, fmt.Errorf("toolsets[%d]: use is empty", i))
+			found = append(found, fmt.Errorf("toolsets[%d]: use is empty", i))
 		}
 	}
-	return errors.Join(faults...)
+	if found == nil {
+		return nil
+	}
+	return found
 }
 
-func (r Repo) check() error {
-	if err := CheckURL(r.URL); err != nil {
-		return err
-	}
+func (r Repo) faults() []error {
+	found := []error{CheckURL(r.URL), checkBranch(r.DefaultBranch)}
 	if !slices.Contains(Forges(), r.Forge) {
-		return fmt.Errorf("forge %q is none of %s", r.Forge, strings.Join(Forges(), ", "))
+		found = append(found, fmt.Errorf("forge %q is none of %s", r.Forge, strings.Join(Forges(), ", ")))
 	}
 	if r.APIURL != "" {
-		u, err := url.Parse(r.APIURL)
-		if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Host == "" || u.User != nil {
-			return errors.New("api_url is not an http(s) address without a user name")
-		}
+		found = append(found, checkAPIURL(r.APIURL))
 	}
-	return nil
-}
-
-// CheckURL says why s cannot be cloned from: it is empty, looks like an option, names a remote
-// helper that runs a command, or holds a credential. The error never repeats a credential.
-func CheckURL(s string) error {
-	switch {
-	case s == "":
-		return errors.New("url is empty")
-	case strings.HasPrefix(s, "-"):
-		return errors.New("url starts with a dash")
-	case strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return errors.New("url holds a control character")
-	case strings.Contains(strings.SplitN(s, "/", 2)[0], "::"):
-		return errors.New("url names a git remote helper (NAME::…), which could run a command")
-	}
-	scheme, rest, ok := strings.Cut(s, "://")
-	if !ok {
-		return nil
-	}
-	authority, _, _ := strings.Cut(rest, "/")
-	user, _, hasUser := cutLast(authority, "@")
-	if !hasUser {
-		return nil
-	}
-	// A bare user name in http(s) is, on every forge, a token.
-	if strings.Contains(user, ":") || strings.HasPrefix(strings.ToLower(scheme), "http") {
-		return errors.New("url holds a user name or password; remove it and let git's credential helper or ssh supply it")
-	}
-	return nil
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return "", s, false
-	}
-	return s[:i], s[i+len(sep):], true
+	return slices.DeleteFunc(found, func(err error) bool { return err == nil })
 }
 
 // Write checks f and puts it in place of root's atlas.json, mode 0600, by renaming a temporary
@@ -186,65 +171,39 @@ func Write(root string, f *File) error {
 	if st, err := os.Lstat(path); err == nil && !st.Mode().IsRegular() {
 		return fmt.Errorf("%s is not a regular file; move it away first", path)
 	}
-	raw, err := json.MarshalIndent(f, "", "  ")
-	if err != nil {
+	whole := *f
+	if whole.Repos == nil {
+		whole.Repos = map[string]Repo{}
+	}
+	var raw bytes.Buffer
+	encoder := json.NewEncoder(&raw)
+	encoder.SetEscapeHTML(false) // people read it
+	encoder.SetIndent("", "  ")
+	if err := encoder.Encode(whole); err != nil {
 		return err
 	}
-	return renameio.WriteFile(path, append(raw, '\n'), 0o600, renameio.IgnoreUmask())
+	if raw.Len() > maxFileBytes {
+		return fmt.Errorf("write %s: it would be larger than 1 MiB", FileName)
+	}
+	return replaceOwn(path, raw.Bytes())
 }
 
-// readOwn reads a regular file of our user that others cannot write, following no symlink.
-func readOwn(path string) ([]byte, error) {
-	file, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NOFOLLOW|syscall.O_NONBLOCK, 0)
-	if errors.Is(err, syscall.ELOOP) {
-		return nil, fmt.Errorf("%s is a symbolic link", path)
+// probe reads the port, which is all that an adapter needs, and passes over keys that it does
+// not know, so that neighbouring versions work together.
+func probe(raw []byte) (port int, err error) {
+	var fields map[string]json.RawMessage
+	err = json.Unmarshal(raw, &fields)
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		before := raw[:min(int(syntax.Offset), len(raw))]
+		return 0, fmt.Errorf("it is not JSON: line %d: %w", 1+bytes.Count(before, []byte("\n")), err)
 	}
-	if err != nil {
-		return nil, err
+	if err != nil || string(fields["fleet"]) != "1" {
+		return 0, ErrForeign
 	}
-	defer file.Close()
-	st, err := file.Stat()
-	if err != nil {
-		return nil, err
+	port = -1
+	if err := json.Unmarshal(fields["port"], &port); err != nil || port < 0 || port > 65535 {
+		return 0, errPort
 	}
-	if err := checkOwn(st); err != nil {
-		return nil, fmt.Errorf("%s %w", path, err)
-	}
-	raw, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err == nil && len(raw) > maxFileBytes {
-		return nil, fmt.Errorf("%s is larger than 1 MiB", path)
-	}
-	return raw, err
-}
-
-func checkOwn(st fs.FileInfo) error {
-	if !st.Mode().IsRegular() {
-		return errors.New("is not a regular file")
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) != os.Getuid() {
-		return fmt.Errorf("belongs to user %d, not to us", sys.Uid)
-	}
-	if st.Mode().Perm()&0o022 != 0 {
-		return fmt.Errorf("can be written by others (mode %#o)", st.Mode().Perm())
-	}
-	return nil
-}
-
-type essentials struct {
-	Fleet int `json:"fleet"`
-	Port  int `json:"port"`
-}
-
-// probe reads what an adapter needs and passes over keys that it does not know, so that
-// neighbouring versions work together.
-func probe(raw []byte) (essentials, error) {
-	var any map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &any); err != nil || !bytes.Equal(bytes.TrimSpace(any["fleet"]), []byte("1")) {
-		return essentials{}, ErrForeign
-	}
-	e := essentials{Fleet: version}
-	if err := json.Unmarshal(any["port"], &e.Port); err != nil || e.Port < 0 || e.Port > 65535 {
-		return essentials{}, errors.New("port is missing or not between 0 and 65535")
-	}
-	return e, nil
+	return port, nil
 }

@@ -66,9 +66,22 @@ func ParseID(s string) (ID, error) {
 // String is REPO/NAME, unescaped: for people and for logs that escape.
 func (id ID) String() string { return id.Repo + "/" + id.Name }
 
-// Tag is repo and name, each percent-escaped: printable ASCII with one slash and no quote, as
-// stored in a tmux session's option @fleet_workspace. ParseTag reads it.
-func (id ID) Tag() string { return url.PathEscape(id.Repo) + "/" + url.PathEscape(id.Name) }
+// Shell is REPO/NAME as one word for a POSIX shell, quoted where it must be: for commands that
+// people are told to type.
+func (id ID) Shell() string {
+	plain := func(r rune) bool { return !notInName(r) || strings.ContainsRune("./-+:,@", r) }
+	if strings.ContainsFunc(id.String(), func(r rune) bool { return !plain(r) }) {
+		return "'" + strings.ReplaceAll(id.String(), "'", `'\''`) + "'"
+	}
+	return id.String()
+}
+
+// Tag is repo and name, each percent-escaped: printable ASCII with one slash and without quotes,
+// hashes and dollars, as stored in a tmux session's option @fleet_workspace. ParseTag reads it.
+func (id ID) Tag() string { return escape(id.Repo) + "/" + escape(id.Name) }
+
+// escape is url.PathEscape, and "$" too, which tmux would expand in double quotes.
+func escape(s string) string { return strings.ReplaceAll(url.PathEscape(s), "$", "%24") }
 
 // ParseTag reads what Tag wrote.
 func ParseTag(s string) (ID, error) {

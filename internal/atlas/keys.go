@@ -1,63 +1,113 @@
 package atlas
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 )
 
-// checkKeys names every key of an atlas.json that Fleet does not know. encoding/json's own
-// DisallowUnknownFields stops at the first, gives no path and takes "Port" for "port".
+// shape says which keys a part of an atlas.json may have. The zero shape is a plain value.
+type shape struct {
+	fields map[string]shape // an object of these keys
+	each   *shape           // an object of any keys, or a list, of such parts
+}
+
+func fileShape() shape {
+	var leaf shape
+	list := shape{each: &leaf}
+	repo := shape{fields: map[string]shape{"url": leaf, "forge": leaf, "default_branch": leaf, "api_url": leaf}}
+	toolset := shape{fields: map[string]shape{"use": leaf, "command": list, "roots": list}}
+	return shape{fields: map[string]shape{
+		"fleet": leaf, "port": leaf, "repos": {each: &repo}, "env": list, "toolsets": {each: &toolset},
+	}}
+}
+
+// keyFaults collects what encoding/json lets pass: its DisallowUnknownFields stops at the first,
+// gives no path and takes "Port" for "port", of a key that is given twice the last one wins, and
+// null counts as absent.
+type keyFaults struct{ unknown, twice, null []string }
+
+// checkKeys names every key that Fleet does not know, that is given twice, or that is null. The
+// text must be valid JSON.
 func checkKeys(raw []byte) error {
-	top, unknown, err := keysOf(raw, "", "fleet", "port", "repos", "env", "toolsets")
+	var found keyFaults
+	if err := found.scan(json.NewDecoder(bytes.NewReader(raw)), "", fileShape()); err != nil {
+		return err
+	}
+	var faults []string
+	for what, keys := range map[string][]string{"unknown keys": found.unknown, "keys given twice": found.twice, "null in": found.null} {
+		if len(keys) > 0 {
+			slices.Sort(keys)
+			faults = append(faults, what+": "+strings.Join(keys, ", "))
+		}
+	}
+	if faults == nil {
+		return nil
+	}
+	slices.Sort(faults)
+	return errors.New(strings.Join(faults, "; "))
+}
+
+// scan reads the next value of d, whose place in the file is path.
+func (k *keyFaults) scan(d *json.Decoder, path string, s shape) error {
+	token, err := d.Token()
 	if err != nil {
 		return err
 	}
-	repos := map[string]json.RawMessage{}
-	if r, ok := top["repos"]; ok {
-		if err := json.Unmarshal(r, &repos); err != nil {
-			return fmt.Errorf("repos is not an object: %w", err)
-		}
+	switch token {
+	case json.Delim('{'):
+		return k.scanObject(d, path, s)
+	case json.Delim('['):
+		return k.scanList(d, path, s)
+	case nil:
+		k.null = append(k.null, path)
 	}
-	for key, r := range repos {
-		_, more, err := keysOf(r, "repos."+key+".", "url", "forge", "default_branch", "api_url")
-		if err != nil {
-			return err
-		}
-		unknown = append(unknown, more...)
-	}
-	var toolsets []json.RawMessage
-	if t, ok := top["toolsets"]; ok {
-		if err := json.Unmarshal(t, &toolsets); err != nil {
-			return fmt.Errorf("toolsets is not a list: %w", err)
-		}
-	}
-	for i, t := range toolsets {
-		_, more, err := keysOf(t, fmt.Sprintf("toolsets[%d].", i), "use", "command", "roots")
-		if err != nil {
-			return err
-		}
-		unknown = append(unknown, more...)
-	}
-	if len(unknown) == 0 {
-		return nil
-	}
-	sort.Strings(unknown)
-	return fmt.Errorf("unknown keys: %s", strings.Join(unknown, ", "))
+	return nil
 }
 
-func keysOf(raw []byte, path string, known ...string) (map[string]json.RawMessage, []string, error) {
-	object := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &object); err != nil {
-		return nil, nil, fmt.Errorf("%s is not an object: %w", strings.TrimSuffix(path, "."), err)
+func (k *keyFaults) scanObject(d *json.Decoder, path string, s shape) error {
+	if path != "" {
+		path += "."
 	}
-	var unknown []string
-	for key := range object {
-		if !slices.Contains(known, key) {
-			unknown = append(unknown, path+key)
+	seen := map[string]bool{}
+	for d.More() {
+		token, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key, _ := token.(string) // within an object, Token alternates between key and value
+		if seen[key] {
+			k.twice = append(k.twice, path+key)
+		}
+		seen[key] = true
+		part, known := s.fields[key]
+		if !known && s.each != nil {
+			part, known = *s.each, true
+		}
+		if !known && s.fields != nil {
+			k.unknown = append(k.unknown, path+key)
+		}
+		if err := k.scan(d, path+key, part); err != nil {
+			return err
 		}
 	}
-	return object, unknown, nil
+	_, err := d.Token()
+	return err
+}
+
+func (k *keyFaults) scanList(d *json.Decoder, path string, s shape) error {
+	var part shape
+	if s.each != nil {
+		part = *s.each
+	}
+	for i := 0; d.More(); i++ {
+		if err := k.scan(d, fmt.Sprintf("%s[%d]", path, i), part); err != nil {
+			return err
+		}
+	}
+	_, err := d.Token()
+	return err
 }

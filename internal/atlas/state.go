@@ -13,7 +13,6 @@ import (
 	"syscall"
 
 	"github.com/gofrs/flock"
-	"github.com/google/renameio/v2"
 )
 
 const (
@@ -33,7 +32,8 @@ var ErrLocked = errors.New("another ship serves this atlas")
 // StateDir is <root>/.ship.
 func StateDir(root string) string { return filepath.Join(root, StateDirName) }
 
-// MakeStateDir makes <root>/.ship if it is missing and sees to its mode 0700 and its owner.
+// MakeStateDir makes <root>/.ship, mode 0700, if it is missing. It refuses one that is not a
+// directory of our user's alone.
 func MakeStateDir(root string) (string, error) {
 	dir := StateDir(root)
 	return dir, makePrivate(dir)
@@ -58,39 +58,47 @@ func Lock(root string) (*flock.Flock, error) {
 }
 
 // MakeSockets makes the folder of the ship's sockets, writes .ship/sockets where it isn't .ship
-// itself, and gives its path.
-func MakeSockets(root string) (string, error) {
+// itself, and gives its path. root is a real path.
+func MakeSockets(root string) (string, error) { return makeSockets(root, userTemp()) }
+
+func makeSockets(root, temp string) (string, error) {
 	state, err := MakeStateDir(root)
 	if err != nil {
 		return "", err
 	}
-	dir := socketsDir(root)
 	pointer := filepath.Join(state, "sockets")
-	if dir == state {
+	if len(filepath.Join(state, TmuxSocket)) < maxSocketPath {
 		if err := os.Remove(pointer); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
-		return dir, nil
+		return state, nil
 	}
-	if err := makePrivate(filepath.Dir(dir)); err != nil {
+	dir, err := makePrivateAll(temp, short(root))
+	if err != nil {
 		return "", err
 	}
-	if err := makePrivate(dir); err != nil {
-		return "", err
-	}
-	return dir, renameio.WriteFile(pointer, []byte(dir+"\n"), 0o600)
+	return dir, replaceOwn(pointer, []byte(dir+"\n"))
 }
 
 // Sockets gives the folder of the ship's sockets as an earlier MakeSockets left it, after a look
-// that it is ours alone.
+// that it is ours alone. root is a real path.
 func Sockets(root string) (string, error) {
-	dir := StateDir(root)
-	raw, err := readOwn(filepath.Join(dir, "sockets"))
-	switch {
-	case err == nil:
-		dir = strings.TrimSpace(string(raw))
-	case !errors.Is(err, fs.ErrNotExist):
+	state := StateDir(root)
+	if err := checkPrivate(state); err != nil {
 		return "", err
+	}
+	pointer := filepath.Join(state, "sockets")
+	raw, err := readOwn(pointer)
+	if errors.Is(err, fs.ErrNotExist) {
+		return state, nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", pointer, err)
+	}
+	dir := strings.TrimSuffix(string(raw), "\n")
+	// A copied or moved atlas still names the folder of the one that it came from.
+	if !filepath.IsAbs(dir) || filepath.Base(dir) != short(root) {
+		return "", fmt.Errorf("%s names the folder of another atlas; run ship serve, which writes it anew", pointer)
 	}
 	return dir, checkPrivate(dir)
 }
@@ -99,25 +107,16 @@ func Sockets(root string) (string, error) {
 // tmux that an agent starts for itself: short, and nobody else's. The caller makes it with
 // MakeTempSockets.
 func TempSockets(root string, id ID) string {
-	return filepath.Join(userTemp(), short(root), "w"+short(id.SessionName()))
+	return filepath.Join(append([]string{userTemp()}, tempNames(root, id)...)...)
 }
 
 // MakeTempSockets makes the folder that TempSockets names.
 func MakeTempSockets(root string, id ID) (string, error) {
-	dir := TempSockets(root, id)
-	for _, d := range []string{userTemp(), filepath.Dir(dir), dir} {
-		if err := makePrivate(d); err != nil {
-			return "", err
-		}
-	}
-	return dir, nil
+	return makePrivateAll(userTemp(), tempNames(root, id)...)
 }
 
-func socketsDir(root string) string {
-	if state := StateDir(root); len(filepath.Join(state, TmuxSocket)) < maxSocketPath {
-		return state
-	}
-	return filepath.Join(userTemp(), short(root))
+func tempNames(root string, id ID) []string {
+	return []string{short(root), "w" + short(id.SessionName())}
 }
 
 // userTemp is under /tmp and not $TMPDIR, so that every process of the user finds the same one.
@@ -126,6 +125,21 @@ func userTemp() string { return "/tmp/fleet-" + strconv.Itoa(os.Getuid()) }
 func short(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return hex.EncodeToString(sum[:8])
+}
+
+// makePrivateAll makes dir and, each in the one before, the folders names; all must be private,
+// since who owns one can replace what is in it.
+func makePrivateAll(dir string, names ...string) (string, error) {
+	if err := makePrivate(dir); err != nil {
+		return "", err
+	}
+	for _, name := range names {
+		dir = filepath.Join(dir, name)
+		if err := makePrivate(dir); err != nil {
+			return "", err
+		}
+	}
+	return dir, nil
 }
 
 func makePrivate(dir string) error {
@@ -145,7 +159,7 @@ func checkPrivate(dir string) error {
 	case !st.IsDir():
 		return fmt.Errorf("%s is not a directory", dir)
 	case ok && int(sys.Uid) != os.Getuid():
-		return fmt.Errorf("%s belongs to user %d, not to us", dir, sys.Uid)
+		return fmt.Errorf("%s belongs to user %d, not to us; it must be removed first", dir, sys.Uid)
 	case st.Mode().Perm() != 0o700:
 		return fmt.Errorf("%s has mode %#o; run: chmod 700 %s", dir, st.Mode().Perm(), dir)
 	}
