@@ -1,0 +1,95 @@
+package tmux
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Session is one of the server's, with the values that were asked for.
+type Session struct {
+	Name   string
+	Values []string // in the order asked; empty where the session has none
+}
+
+// Sessions lists all sessions and reads the named variables and user options ("@…") of each, in
+// one call. Values that hold a "|" or a newline do not survive it, except in the last one a "|".
+func (s *Server) Sessions(ctx context.Context, names ...string) ([]Session, error) {
+	format := "#{session_name}"
+	for _, n := range names {
+		format += "|#{" + n + "}"
+	}
+	out, err := s.run(ctx, "", "list-sessions", "-F", format)
+	if err != nil {
+		return nil, err
+	}
+	var sessions []Session
+	for l := range strings.Lines(out) {
+		fields := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", len(names)+1)
+		if len(fields) == len(names)+1 {
+			sessions = append(sessions, Session{fields[0], fields[1:]})
+		}
+	}
+	return sessions, nil
+}
+
+// Pane is one of a session's.
+type Pane struct {
+	Session    string
+	ID         int // counts up over the server's life
+	Dead       bool
+	DeadStatus string // exit status of a dead one; empty where a signal ended it
+	ActivityAt time.Time
+	Command    string // what runs in the foreground
+}
+
+// Panes lists the panes of all sessions in one call.
+func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
+	const format = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{window_activity}|#{pane_current_command}"
+	out, err := s.run(ctx, "", "list-panes", "-a", "-F", format)
+	if err != nil {
+		return nil, err
+	}
+	var panes []Pane
+	for l := range strings.Lines(out) {
+		f := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", 6)
+		if len(f) != 6 {
+			continue
+		}
+		id, err1 := strconv.Atoi(strings.TrimPrefix(f[1], "%"))
+		seconds, err2 := strconv.ParseInt(f[4], 10, 64)
+		if err1 != nil || err2 != nil {
+			continue
+		}
+		panes = append(panes, Pane{f[0], id, f[2] == "1", f[3], time.Unix(seconds, 0).UTC(), f[5]})
+	}
+	return panes, nil
+}
+
+// Dir is the working directory of a session's first pane, as the system knows it.
+func (s *Server) Dir(ctx context.Context, session string) (string, error) {
+	out, err := s.run(ctx, "", "display-message", "-p", "-t", exactly(session), "#{session_name}|#{pane_current_path}")
+	if err != nil {
+		return "", err
+	}
+	name, dir, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "|")
+	if name != session { // display-message takes a missing target for none
+		return "", &Error{Kind: NoSession}
+	}
+	return dir, nil
+}
+
+// Capture gives the last lines of pane's text, history included, without colours.
+func (s *Server) Capture(ctx context.Context, pane, lines int) (string, error) {
+	out, err := s.run(ctx, "", "capture-pane", "-p", "-J", "-t", "%"+strconv.Itoa(pane), "-S", "-")
+	if err != nil {
+		return "", err
+	}
+	text := strings.Split(strings.TrimRight(out, " \n"), "\n")
+	text = text[max(0, len(text)-lines):]
+	for i, l := range text {
+		text[i] = strings.TrimRight(l, " ")
+	}
+	return strings.Join(text, "\n") + "\n", nil
+}
