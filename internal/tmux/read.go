@@ -42,6 +42,7 @@ type Pane struct {
 	DeadStatus string // exit status of a dead one; empty where a signal ended it
 	ActivityAt time.Time
 	Command    string // what runs in the foreground
+	Dir        string // of the foreground process; only from FirstPane
 }
 
 // Panes lists the panes of all sessions in one call.
@@ -62,22 +63,37 @@ func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		panes = append(panes, Pane{f[0], id, f[2] == "1", f[3], time.Unix(seconds, 0).UTC(), f[5]})
+		panes = append(panes, Pane{
+			Session: f[0], ID: id, Dead: f[2] == "1", DeadStatus: f[3],
+			ActivityAt: time.Unix(seconds, 0).UTC(), Command: f[5],
+		})
 	}
 	return panes, nil
 }
 
-// Dir is the working directory of a session's first pane, as the system knows it.
-func (s *Server) Dir(ctx context.Context, session string) (string, error) {
-	out, err := s.run(ctx, "", "display-message", "-p", "-t", exactly(session), "#{session_name}|#{pane_current_path}")
+// FirstPane is a session's oldest pane, without Command and ActivityAt, and with Dir. It fails
+// with NoSession where there is no such session.
+func (s *Server) FirstPane(ctx context.Context, session string) (Pane, error) {
+	const format = "#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_current_path}"
+	out, err := s.run(ctx, "", "list-panes", "-s", "-t", exactly(session), "-F", format)
 	if err != nil {
-		return "", err
+		return Pane{}, err
 	}
-	name, dir, _ := strings.Cut(strings.TrimSuffix(out, "\n"), "|")
-	if name != session { // display-message takes a missing target for none
-		return "", &Error{Kind: NoSession}
+	oldest := Pane{ID: -1}
+	for l := range strings.Lines(out) {
+		f := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", 4)
+		if len(f) != 4 {
+			continue
+		}
+		id, err := strconv.Atoi(strings.TrimPrefix(f[0], "%"))
+		if err == nil && (oldest.ID < 0 || id < oldest.ID) {
+			oldest = Pane{Session: session, ID: id, Dead: f[1] == "1", DeadStatus: f[2], Dir: f[3]}
+		}
 	}
-	return dir, nil
+	if oldest.ID < 0 {
+		return Pane{}, &Error{Kind: NoSession}
+	}
+	return oldest, nil
 }
 
 // Capture gives the last lines of pane's text, history included, without colours.

@@ -71,6 +71,19 @@ func (t *Table[V]) RevokeAll(v V) {
 	}
 }
 
+// Keep ends every token that opens v but tok, at once: the second half of a rotation. A token in
+// conflict stays refused.
+func (t *Table[V]) Keep(tok Token, v V) {
+	keep := tok.Hash()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for h, e := range t.entries {
+		if e.opens == v && !e.conflict && h != keep {
+			delete(t.entries, h)
+		}
+	}
+}
+
 // Len counts the tokens that open something.
 func (t *Table[V]) Len() int {
 	t.mu.RLock()

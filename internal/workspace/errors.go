@@ -1,0 +1,60 @@
+package workspace
+
+import (
+	"errors"
+	"strings"
+
+	"fleet/api"
+	"fleet/internal/atlas"
+	"fleet/internal/tmux"
+)
+
+// command is a command line that people can paste.
+func command(words string, id atlas.ID) string { return words + " " + shellWord(id.String()) }
+
+// shellWord quotes s for a POSIX shell where that is needed.
+func shellWord(s string) string {
+	plain := !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("/._-+:@%,", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
+	})
+	if plain && s != "" {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+func unavailable(message string, err error) error {
+	var missing *tmux.MissingError
+	if errors.As(err, &missing) {
+		return &api.Error{Code: api.Unavailable, Reason: "tmux_missing", Message: missing.Error(), Hint: missing.Hint(), Err: err}
+	}
+	return &api.Error{
+		Code: api.Unavailable, Reason: "tmux", Message: message,
+		Hint: "try again in a few seconds; the ship's log says more", Err: err,
+	}
+}
+
+func noWorkspace(id atlas.ID, err error) error {
+	return &api.Error{
+		Code: api.NotFound, Reason: "no_workspace", Message: "there is no workspace " + id.String(),
+		Hint: command("ship create", id) + ", or see: ship ls", Err: err,
+	}
+}
+
+func notActive(id atlas.ID) error {
+	return &api.Error{
+		Code: api.Conflict, Reason: "inactive", Message: id.String() + " is not active",
+		Hint: command("ship activate", id),
+	}
+}
+
+func alreadyActive(id atlas.ID) error {
+	return &api.Error{
+		Code: api.Conflict, Reason: "active", Message: id.String() + " is active already",
+		Hint: command("ship attach", id) + ", or first: " + command("ship deactivate", id),
+	}
+}
+
+func invalid(reason, message, hint string, err error) error {
+	return &api.Error{Code: api.Invalid, Reason: reason, Message: message, Hint: hint, Err: err}
+}
