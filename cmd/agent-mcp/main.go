@@ -1,0 +1,49 @@
+// Command agent-mcp is what a harness starts as its MCP server. It takes no configuration: where
+// it was started says which workspace it serves.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"fleet/internal/adapter"
+)
+
+// version is set when a release is linked.
+var version string
+
+func main() { os.Exit(run(os.Args[1:])) }
+
+func run(args []string) int {
+	config := adapter.Config{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: ownVersion()}
+	switch {
+	case len(args) == 0:
+	case len(args) == 1 && args[0] == "--check":
+		return adapter.Check(config)
+	case len(args) == 1 && args[0] == "--version":
+		fmt.Println("agent-mcp " + ownVersion())
+		return 0
+	default:
+		fmt.Fprintf(os.Stderr, "agent-mcp: it takes no arguments but --check or --version, and was given %q\n", args)
+		return 2
+	}
+	// A harness that closes its end of a pipe is a write error, not the end by a signal.
+	signal.Ignore(syscall.SIGPIPE)
+	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
+	defer stop()
+	return adapter.Run(ctx, config)
+}
+
+func ownVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
+}

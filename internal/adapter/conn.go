@@ -1,0 +1,132 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"net/http/httptrace"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// idleTimeout is how long an unused connection is kept.
+const idleTimeout = 90 * time.Second
+
+// errStale says that the ship closed a kept connection before anything was written to it, so
+// net/http may take another one.
+var errStale = errors.New("the ship closed the connection while it was idle")
+
+// unreachableError says that nobody answers on the port, so that nothing was sent.
+type unreachableError struct{ err error }
+
+// Error gives the system's text.
+func (e *unreachableError) Error() string { return e.err.Error() }
+
+// Unwrap gives the cause.
+func (e *unreachableError) Unwrap() error { return e.err }
+
+// foreignError says that the listener on our port belongs to another user.
+type foreignError struct {
+	address string
+	uid     int
+}
+
+// Error says whose the listener is.
+func (e *foreignError) Error() string {
+	return fmt.Sprintf("%s belongs to user %d, not to us", e.address, e.uid)
+}
+
+// newTransport makes the way to the ship: no proxy, whatever the environment says, HTTP/1.1
+// only, and no more idle connections than calls in flight. RoundTrip follows no redirect.
+func newTransport(limit int) *http.Transport {
+	return &http.Transport{
+		DialContext:            dial,
+		MaxIdleConns:           limit,
+		MaxIdleConnsPerHost:    limit,
+		IdleConnTimeout:        idleTimeout,
+		MaxResponseHeaderBytes: 64 << 10,
+	}
+}
+
+// withReuse makes connections that come out of the pool look before they write.
+func withReuse(ctx context.Context) context.Context {
+	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		GotConn: func(got httptrace.GotConnInfo) {
+			if c, ok := got.Conn.(*conn); ok && got.Reused {
+				c.look.Store(true)
+			}
+		},
+	})
+}
+
+// dial connects to the port of address on 127.0.0.1 and, where that refuses, on [::1], and sees
+// that the listener is ours before anything can be written.
+func dial(ctx context.Context, _, address string) (net.Conn, error) {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	d := net.Dialer{KeepAlive: -1} // both ends are one machine
+	for _, host := range []string{"127.0.0.1", "::1"} {
+		var c net.Conn
+		var refused error
+		if c, refused = d.DialContext(ctx, "tcp", net.JoinHostPort(host, port)); refused == nil {
+			return checked(c)
+		}
+		// The IPv4 error tells more: a machine without IPv6 has its own for the second.
+		if err == nil {
+			err = refused
+		}
+		if !errors.Is(refused, syscall.ECONNREFUSED) {
+			break
+		}
+	}
+	return nil, &unreachableError{err}
+}
+
+func checked(c net.Conn) (net.Conn, error) {
+	tcp := c.(*net.TCPConn)
+	if err := checkListener(tcp.RemoteAddr().(*net.TCPAddr)); err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	raw, err := tcp.SyscallConn()
+	if err != nil {
+		_ = tcp.Close()
+		return nil, err
+	}
+	return &conn{TCPConn: tcp, raw: raw}, nil
+}
+
+// conn is a connection that net/http keeps. Before the first write of a further request it
+// looks whether the ship has closed it: a write to a dead connection may or may not have
+// arrived, so that call could not be repeated and a restart of the ship would be seen.
+type conn struct {
+	*net.TCPConn
+	raw  syscall.RawConn
+	look atomic.Bool
+}
+
+// Write fails with errStale, and writes nothing, on a connection that has ended.
+func (c *conn) Write(p []byte) (int, error) {
+	if c.look.Swap(false) && c.ended() {
+		return 0, errStale
+	}
+	return c.TCPConn.Write(p)
+}
+
+// ended says that there is something to read: the end, an error, or an answer to nothing.
+// Control and not Read: the latter waits for the goroutine that is reading.
+func (c *conn) ended() bool {
+	var err error
+	var b [1]byte
+	if c.raw.Control(func(fd uintptr) {
+		_, _, err = syscall.Recvfrom(int(fd), b[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+	}) != nil {
+		return true
+	}
+	return !errors.Is(err, syscall.EAGAIN) && !errors.Is(err, syscall.EINTR)
+}

@@ -1,0 +1,131 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"time"
+
+	"fleet/internal/atlas"
+)
+
+// The pause between two attempts to reach a ship that is away grows from the first to the last.
+const (
+	firstPause = 20 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
+)
+
+// exchange sends a call and hands out what comes back. When it returns, each request in the
+// call that is still unanswered gets the error, which is never nil then.
+//
+// A call is sent a second time only where that cannot do it twice: after a connection that was
+// never made, and after a 401.
+func (s *session) exchange(c *call) error {
+	patience := s.config.Patience
+	if c.message.method == methodInitialize || c.message.method == methodDiscover {
+		patience = s.config.StartPatience
+	}
+	deadline := time.Now().Add(patience)
+	timeout := time.AfterFunc(s.config.AnswerTimeout, func() { c.cancel(errTimeout) })
+	defer timeout.Stop()
+	t, err := s.link.target(c.ctx)
+	if err != nil {
+		return err
+	}
+	renewed := false
+	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+		timeout.Reset(s.config.AnswerTimeout)
+		resp, err := s.post(c, t)
+		var away *unreachableError
+		switch {
+		case errors.As(err, &away) && c.ctx.Err() == nil:
+			moved, why := s.wait(c, t, pause)
+			if time.Now().Add(pause).After(deadline) {
+				return s.notRunning(t, errors.Join(why, away))
+			}
+			if why == nil {
+				t = moved
+			}
+		case err != nil:
+			return s.broken(c.ctx, err)
+		case resp.StatusCode == http.StatusUnauthorized && !renewed:
+			renewed = true
+			if t, err = s.repeat(c, t, resp); t == nil {
+				return err
+			}
+		default:
+			return s.receive(c, t, resp)
+		}
+	}
+}
+
+func (s *session) post(c *call, t *target) (*http.Response, error) {
+	req := &http.Request{
+		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: s.header(c, t),
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: c.body(), GetBody: func() (io.ReadCloser, error) { return c.body(), nil },
+		ContentLength: int64(len(c.line)),
+	}
+	return s.transport.RoundTrip(req.WithContext(c.ctx))
+}
+
+// wait sleeps and looks whether the ship has moved. An error may pass: a ship that has moved
+// tells its sessions a moment later.
+func (s *session) wait(c *call, t *target, pause time.Duration) (*target, error) {
+	select {
+	case <-c.ctx.Done():
+		return t, nil
+	case <-time.After(pause):
+		return s.link.relocate(c.ctx, t)
+	}
+}
+
+// repeat finds the token with which to repeat a call that the ship refused with 401, which
+// proves that it did nothing. Where there is none it gives the outcome of the call.
+func (s *session) repeat(c *call, t *target, resp *http.Response) (*target, error) {
+	body, err := readBody(resp)
+	if err != nil {
+		return nil, s.unread(c, err)
+	}
+	renewed, err := s.link.renew(c.ctx, t)
+	if renewed != nil {
+		return renewed, nil
+	}
+	if text, ok := compact(body); ok && text[0] == '{' && s.answer(c, parse(text), text) {
+		return nil, nil
+	}
+	text := fmt.Sprintf("workspace %s is not active: it has no tmux session with a token, and the ship serves active workspaces only. "+
+		"Ask the operator to run: ship activate %s", s.link.id, quote(s.link.id))
+	return nil, (&failure{message: text, cause: err}).quoting(resp, body, t.token.Reveal())
+}
+
+// broken says why no answer came, in the order of what is known for sure.
+func (s *session) broken(ctx context.Context, err error) error {
+	var foreign *foreignError
+	switch cause := context.Cause(ctx); {
+	case errors.As(err, &foreign):
+		return &failure{cause: err, message: fmt.Sprintf(
+			"the listener on %s, so no token was sent. Ask the operator to end that program, or to give this atlas another port in %s and run: ship up",
+			foreign, filepath.Join(s.link.root, atlas.FileName))}
+	case errors.Is(cause, errTimeout):
+		return &failure{cause: cause, message: fmt.Sprintf(
+			"the ship gave no answer within %v. The call may have been done: look before you repeat it", s.config.AnswerTimeout)}
+	case cause != nil:
+		return &failure{cause: cause, message: cause.Error() + " before the answer came. The call may have been done: look before you repeat it"}
+	}
+	return &failure{cause: err, message: "the connection to the ship broke off before the answer came. " +
+		"The call may have been done: look before you repeat it"}
+}
+
+func (s *session) notRunning(t *target, cause error) error {
+	var f *failure
+	if errors.As(cause, &f) {
+		return f
+	}
+	return &failure{cause: cause, message: fmt.Sprintf(
+		"the ship of %s does not answer on port %d, so nothing was done. Ask the operator to run: ship up (or ship serve), then call again",
+		s.link.root, t.port)}
+}

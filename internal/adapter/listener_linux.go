@@ -1,0 +1,120 @@
+package adapter
+
+import (
+	"bufio"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The kernel's tables of TCP sockets; see proc_pid_net(5).
+const (
+	tcp4Table = "/proc/self/net/tcp"
+	tcp6Table = "/proc/self/net/tcp6"
+)
+
+// stateListen is TCP_LISTEN in the tables.
+const stateListen = "0A"
+
+// checkListener fails with a *foreignError unless every socket that may listen on address was
+// made by our user: on a machine with several users, whoever takes the port first would be
+// handed the token.
+func checkListener(address *net.TCPAddr) error {
+	ip, _ := netip.AddrFromSlice(address.IP)
+	at := netip.AddrPortFrom(ip.Unmap(), uint16(address.Port))
+	// The listener may end between our connect and this look, and the tables are read in pieces.
+	for range 3 {
+		owners, err := owners(at)
+		if err != nil {
+			return fmt.Errorf("see who listens on %s: %w", at, err)
+		}
+		for _, uid := range owners {
+			if uid != os.Getuid() {
+				return &foreignError{at.String(), uid}
+			}
+		}
+		if len(owners) > 0 {
+			return nil
+		}
+		time.Sleep(time.Millisecond)
+	}
+	return &unreachableError{errors.New("nobody listens on " + at.String() + " any more")}
+}
+
+// owners gives the users of the sockets that listen on at, those bound to every address included.
+func owners(at netip.AddrPort) ([]int, error) {
+	var found []int
+	tables := []string{tcp6Table}
+	if at.Addr().Is4() {
+		tables = []string{tcp4Table, tcp6Table} // a socket bound to [::] takes IPv4 too
+	}
+	for _, table := range tables {
+		file, err := os.Open(table)
+		if errors.Is(err, os.ErrNotExist) && table == tcp6Table {
+			continue // no IPv6 on this machine
+		}
+		if err != nil {
+			return nil, err
+		}
+		uids, err := listening(bufio.NewScanner(file), at)
+		_ = file.Close()
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, uids...)
+	}
+	return found, nil
+}
+
+func listening(rows *bufio.Scanner, at netip.AddrPort) ([]int, error) {
+	var uids []int
+	rows.Scan() // the heading
+	for rows.Scan() {
+		// sl, local_address, rem_address, st, queues, tr:tm, retrnsmt, uid
+		row := strings.Fields(rows.Text())
+		if len(row) < 8 {
+			continue
+		}
+		if row[3] != stateListen {
+			break // the kernel lists the listening ones first
+		}
+		local, err := parseLocal(row[1])
+		if err != nil {
+			return nil, err
+		}
+		if local.Port() != at.Port() || local.Addr() != at.Addr() && !local.Addr().IsUnspecified() {
+			continue
+		}
+		uid, err := strconv.Atoi(row[7])
+		if err != nil {
+			return nil, err
+		}
+		uids = append(uids, uid)
+	}
+	return uids, rows.Err()
+}
+
+// parseLocal reads an address such as 0100007F:125C: words of 32 bits in the machine's order.
+func parseLocal(text string) (netip.AddrPort, error) {
+	host, port, _ := strings.Cut(text, ":")
+	raw, err := hex.DecodeString(host)
+	if err != nil {
+		return netip.AddrPort{}, err
+	}
+	for i := 0; i+4 <= len(raw); i += 4 {
+		binary.NativeEndian.PutUint32(raw[i:], binary.BigEndian.Uint32(raw[i:]))
+	}
+	ip, ok := netip.AddrFromSlice(raw)
+	number, err := strconv.ParseUint(port, 16, 16)
+	if !ok || err != nil {
+		return netip.AddrPort{}, fmt.Errorf("unreadable address %q", text)
+	}
+	return netip.AddrPortFrom(ip.Unmap(), uint16(number)), nil
+}

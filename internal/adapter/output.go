@@ -1,0 +1,68 @@
+package adapter
+
+import (
+	"io"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// output is the one writer of protocol lines. A line and its newline go out in one write.
+type output struct {
+	mu     sync.Mutex
+	w      io.Writer
+	failed bool
+	broken chan struct{} // closed when the harness no longer reads
+}
+
+func newOutput(w io.Writer) *output { return &output{w: w, broken: make(chan struct{})} }
+
+func (o *output) write(line []byte) {
+	line = append(line, '\n')
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.failed {
+		return
+	}
+	if _, err := o.w.Write(line); err != nil {
+		o.failed = true
+		close(o.broken)
+	}
+}
+
+// The log's bounds keep it within a pipe's 64 KiB, so that a harness that never reads standard
+// error cannot bring the adapter to a stop.
+const (
+	maxLogLines = 200
+	maxLogBytes = 300
+)
+
+// log writes short lines for people to standard error: no token, no message.
+type log struct {
+	mu    sync.Mutex
+	w     io.Writer
+	count int
+}
+
+func (l *log) say(text string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.count++
+	switch {
+	case l.count == maxLogLines:
+		text = "no more is logged"
+	case l.count > maxLogLines:
+		return
+	}
+	_, _ = io.WriteString(l.w, "agent-mcp: "+cut(printable(text), maxLogBytes)+"\n")
+}
+
+// printable replaces what a terminal would act on.
+func printable(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
