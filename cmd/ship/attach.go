@@ -3,13 +3,12 @@ package main
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"fleet/internal/atlas"
-	"fleet/internal/tmux"
+	"fleet/internal/workspace"
 )
 
 func (a *app) attachCommand() *cobra.Command {
@@ -38,19 +37,11 @@ func (a *app) attachCommand() *cobra.Command {
 			if !isTerminal(a.stdout) {
 				return fmt.Errorf("attach wants a terminal; next: ship logs %s prints the session's text", targetName(t))
 			}
-			dir, err := atlas.Sockets(root)
+			path, argv, env, err := workspace.AttachCommand(root, atlas.ID{Repo: t.Repo, Name: t.Name}, os.Environ())
 			if err != nil {
 				return err
 			}
-			return replaceByTmux(filepath.Join(dir, atlas.TmuxSocket), atlas.ID{Repo: t.Repo, Name: t.Name}.SessionName())
+			return fmt.Errorf("execute tmux: %w", syscall.Exec(path, argv, env))
 		}),
 	}
-}
-
-func replaceByTmux(socket, session string) error {
-	path, argv, env, err := tmux.Attach(socket, session, os.Environ())
-	if err != nil {
-		return err
-	}
-	return fmt.Errorf("execute tmux: %w", syscall.Exec(path, argv, env))
 }

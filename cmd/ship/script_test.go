@@ -1,8 +1,11 @@
+//go:build linux
+
 package main
 
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,9 +16,9 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"golang.org/x/sys/unix"
 
 	"fleet/internal/atlas"
-	"fleet/internal/tmux"
 )
 
 // bin holds the real programs, built once.
@@ -90,10 +93,28 @@ func cleanUp(env *testscript.Env, home string) {
 			}
 		}
 		if dir, err := atlas.Sockets(root); err == nil {
-			_ = tmux.KillServer(context.Background(), filepath.Join(dir, atlas.TmuxSocket))
+			endServer(filepath.Join(dir, atlas.TmuxSocket))
 		}
 	}
 	_ = os.RemoveAll(home)
+}
+
+// endServer ends the process that listens on a tmux socket.
+func endServer(socket string) {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	raw, err := conn.(*net.UnixConn).SyscallConn()
+	if err != nil {
+		return
+	}
+	_ = raw.Control(func(fd uintptr) {
+		if peer, err := unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED); err == nil {
+			_ = syscall.Kill(int(peer.Pid), syscall.SIGTERM)
+		}
+	})
 }
 
 // eventually repeats a command until it succeeds (with "stdout PATTERN" behind "--" until its
