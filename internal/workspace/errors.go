@@ -29,7 +29,7 @@ func unavailable(message string, err error) error {
 		return &api.Error{Code: api.Unavailable, Reason: "tmux_missing", Message: missing.Error(), Hint: missing.Hint(), Err: err}
 	}
 	return &api.Error{
-		Code: api.Unavailable, Reason: "tmux", Message: message,
+		Code: api.Unavailable, Reason: "tmux_failed", Message: message,
 		Hint: "try again in a few seconds; the ship's log says more", Err: err,
 	}
 }
