@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"math"
 	"net/http"
 	"strings"
 
@@ -116,7 +117,8 @@ func (o *Operator) asError(err error) *api.Error {
 	default:
 		e = &api.Error{Code: api.Internal, Message: err.Error(), Hint: "see the ship's log", Err: err}
 	}
-	if e.Err != nil {
+	// What the operator can see and mend himself need not be in the log.
+	if e.Err != nil && e.Code.HTTPStatus() >= http.StatusInternalServerError {
 		o.Logger.Warn("operator request failed", "code", string(e.Code), "reason", e.Reason, "err", e.Err)
 	}
 	return e
@@ -164,7 +166,11 @@ func (o *Operator) logs(ctx context.Context, req api.LogsRequest) (api.Logs, err
 	if err != nil {
 		return api.Logs{}, err
 	}
-	text, err := o.Workspaces.Capture(ctx, id, req.Lines)
+	lines := req.Lines
+	if lines == 0 {
+		lines = math.MaxInt
+	}
+	text, err := o.Workspaces.Capture(ctx, id, lines)
 	return api.Logs{Text: text}, err
 }
 
