@@ -372,6 +372,11 @@ func TestFindRootStartsAtTheDirectoryItself(t *testing.T) {
 			t.Errorf("FindRoot(%q) = %q, %v; want %q", dir, got, err, root)
 		}
 	}
+	file := filepath.Join(tempDir(t), "file")
+	write(t, file, "")
+	if _, err := atlas.FindRoot(file); err == nil || !strings.Contains(err.Error(), "tried no atlas.json at or above "+file) {
+		t.Errorf("FindRoot of a file outside = %v, want that there is no atlas above it", err)
+	}
 	if got, err := atlas.FindRoot(filepath.Join(root, "none")); err == nil {
 		t.Errorf("FindRoot of a missing directory = %q, want an error", got)
 	}

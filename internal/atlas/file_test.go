@@ -229,6 +229,19 @@ func TestWriteRefusesSymlinksAndUnfitFiles(t *testing.T) {
 	}
 }
 
+func TestPeopleCanReadWhatWriteWrites(t *testing.T) {
+	root := t.TempDir()
+	f := atlas.New(1)
+	f.Repos["r&d"] = atlas.Repo{URL: "/srv/r&d", Forge: "none"}
+	if err := atlas.Write(root, f); err != nil {
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(root, atlas.FileName))
+	if err != nil || !strings.Contains(string(raw), "\n    \"r&d\": {\n      \"url\": \"/srv/r&d\"") || !strings.HasSuffix(string(raw), "}\n") {
+		t.Errorf("Write wrote %s (%v), want indented JSON without escapes", raw, err)
+	}
+}
+
 func TestReadOfNoFileIsErrNotExist(t *testing.T) {
 	if _, err := atlas.Read(t.TempDir()); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("Read = %v, want fs.ErrNotExist", err)
