@@ -147,7 +147,7 @@ func (h *harness) wait(t *testing.T, f *fleet) {
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("requests to the model: %q\nproblems: %q\nthe session's text:\n%s",
-				h.model.Requests(), h.model.Problems(), f.ship(t, "logs", h.workspace))
+				h.model.Requests(), h.model.Problems(), f.ship(t, "logs", h.workspace, "-n", "200"))
 		}
 	})
 	for deadline := time.Now().Add(harnessTime); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
