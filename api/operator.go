@@ -10,12 +10,12 @@ import (
 //
 //	info        Empty           Ship
 //	workspaces  Empty           Workspaces
-//	workspace   Target          Workspace
+//	workspace   WorkspaceName          Workspace
 //	create      CreateRequest   a stream of CreateStep, one a line
 //	activate    ActivateRequest Workspace
-//	deactivate  Target          Workspace
+//	deactivate  WorkspaceName          Workspace
 //	remove      RemoveRequest   Empty
-//	rotate      Target          Empty
+//	rotate      WorkspaceName          Empty
 //	call        CallRequest     CallResult
 //	logs        LogsRequest     Logs
 //	reload      Empty           Ship
@@ -24,8 +24,8 @@ import (
 // Empty is a request or an answer without content.
 type Empty struct{}
 
-// Target names a workspace.
-type Target struct {
+// WorkspaceName names a workspace.
+type WorkspaceName struct {
 	Repo string `json:"repo"`
 	Name string `json:"name"`
 }
@@ -44,7 +44,7 @@ type Ship struct {
 // CreateRequest asks for a new checkout. Branch is made, from From or the default branch, where
 // the repository has none of that name; empty means the default branch.
 type CreateRequest struct {
-	Target
+	WorkspaceName
 	Branch string `json:"branch,omitempty"`
 	From   string `json:"from,omitempty"`
 }
@@ -59,20 +59,20 @@ type CreateStep struct {
 // ActivateRequest starts a workspace's session. Env reaches its processes; an empty Command
 // means the user's shell.
 type ActivateRequest struct {
-	Target
+	WorkspaceName
 	Env     map[string]string `json:"env,omitempty"`
 	Command []string          `json:"command,omitempty"`
 }
 
 // RemoveRequest deletes a checkout; Force takes uncommitted and unpushed work with it.
 type RemoveRequest struct {
-	Target
+	WorkspaceName
 	Force bool `json:"force,omitempty"`
 }
 
 // CallRequest calls a tool as the workspace's agent would. Arguments is an object, or absent.
 type CallRequest struct {
-	Target
+	WorkspaceName
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 }
@@ -85,7 +85,7 @@ type CallResult struct {
 
 // LogsRequest asks for the last Lines lines of a session's text; 0 means all that is kept.
 type LogsRequest struct {
-	Target
+	WorkspaceName
 	Lines int `json:"lines,omitempty"`
 }
 

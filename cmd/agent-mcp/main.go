@@ -31,11 +31,11 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "agent-mcp: it takes no arguments but --check or --version, and was given %q\n", args)
 		return 2
 	}
-	// A harness that closes its end of a pipe is a write error, not the end by a signal.
+	// A harness that closes its end of a pipe is a write error, not an end by a signal. All other
+	// signals keep their default, an end at once: the kernel closes the connections, by which the
+	// ship knows that nobody waits. To catch them would cost two threads and a quarter of the start.
 	signal.Ignore(syscall.SIGPIPE)
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)
-	defer stop()
-	return adapter.Run(ctx, config)
+	return adapter.Run(context.Background(), config)
 }
 
 func ownVersion() string {

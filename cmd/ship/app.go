@@ -146,12 +146,12 @@ func (a *app) print(v any, text func(w io.Writer)) error {
 }
 
 // workspaceArg reads REPO/NAME.
-func workspaceArg(s string) (api.Target, error) {
+func workspaceArg(s string) (api.WorkspaceName, error) {
 	id, err := atlas.ParseID(s)
 	if err != nil {
-		return api.Target{}, usage("%v; name a workspace as REPO/NAME", err)
+		return api.WorkspaceName{}, usage("%v; name a workspace as REPO/NAME", err)
 	}
-	return api.Target{Repo: id.Repo, Name: id.Name}, nil
+	return api.WorkspaceName{Repo: id.Repo, Name: id.Name}, nil
 }
 
-func targetName(t api.Target) string { return atlas.ID{Repo: t.Repo, Name: t.Name}.Shell() }
+func targetName(t api.WorkspaceName) string { return atlas.ID{Repo: t.Repo, Name: t.Name}.Shell() }

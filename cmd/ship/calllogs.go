@@ -21,7 +21,7 @@ func (a *app) callCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			req := api.CallRequest{Target: t, Tool: args[1]}
+			req := api.CallRequest{WorkspaceName: t, Tool: args[1]}
 			if len(args) == 3 {
 				if !json.Valid([]byte(args[2])) {
 					return usage("%s is not JSON", args[2])
@@ -63,7 +63,7 @@ func (a *app) logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			logs, err := c.Logs(cmd.Context(), api.LogsRequest{Target: t, Lines: lines})
+			logs, err := c.Logs(cmd.Context(), api.LogsRequest{WorkspaceName: t, Lines: lines})
 			if err != nil {
 				return a.asked(err)
 			}

@@ -79,7 +79,7 @@ func (a *app) statusCommand() *cobra.Command {
 	cmd := a.withJSON(&cobra.Command{
 		Use: "status [REPO/NAME]", Short: "Show what each agent does and since when, those who wait for you first", Args: cobra.MaximumNArgs(1),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
-			var only *api.Target
+			var only *api.WorkspaceName
 			if len(args) == 1 {
 				t, err := workspaceArg(args[0])
 				if err != nil {
@@ -102,7 +102,7 @@ func (a *app) statusCommand() *cobra.Command {
 }
 
 // status asks for one or all workspaces, those that wait for a person first.
-func (a *app) status(ctx context.Context, only *api.Target) (api.Ship, api.Workspaces, error) {
+func (a *app) status(ctx context.Context, only *api.WorkspaceName) (api.Ship, api.Workspaces, error) {
 	c, err := a.client()
 	if err != nil {
 		return api.Ship{}, api.Workspaces{}, err
@@ -124,7 +124,7 @@ const watchPeriod = time.Second
 
 // watchStatus prints anew whenever something has changed. A ship that restarts in between is
 // waited for.
-func (a *app) watchStatus(ctx context.Context, only *api.Target) error {
+func (a *app) watchStatus(ctx context.Context, only *api.WorkspaceName) error {
 	var last []byte
 	tick := time.NewTicker(watchPeriod)
 	defer tick.Stop()

@@ -34,7 +34,7 @@ func (a *app) upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			var t *api.Target
+			var t *api.WorkspaceName
 			if len(args) == 1 {
 				if t, err = a.ensureWorkspace(cmd.Context(), c, root, args[0]); err != nil {
 					return err
@@ -84,7 +84,7 @@ func (a *app) named() string {
 
 // ensureWorkspace registers source, creates its first workspace and activates it, each only
 // where it is missing.
-func (a *app) ensureWorkspace(ctx context.Context, c *server.Client, root, source string) (*api.Target, error) {
+func (a *app) ensureWorkspace(ctx context.Context, c *server.Client, root, source string) (*api.WorkspaceName, error) {
 	if t := workspaceOf(root, source); t != nil {
 		return t, a.ensureActive(ctx, c, *t)
 	}
@@ -98,13 +98,13 @@ func (a *app) ensureWorkspace(ctx context.Context, c *server.Client, root, sourc
 	if _, err := c.Reload(ctx); err != nil {
 		return nil, err
 	}
-	t := api.Target{Repo: name, Name: firstWorkspace}
+	t := api.WorkspaceName{Repo: name, Name: firstWorkspace}
 	_, err = c.Workspace(ctx, t)
 	var e *api.Error
 	if errors.As(err, &e) && e.Code == api.NotFound {
 		fmt.Fprintf(a.stderr, "cloning %s\n", clean(repo.URL))
 		progress := newProgress(a.stderr)
-		_, err = c.Create(ctx, api.CreateRequest{Target: t}, progress.show)
+		_, err = c.Create(ctx, api.CreateRequest{WorkspaceName: t}, progress.show)
 		progress.end()
 	}
 	if err != nil {
@@ -113,18 +113,18 @@ func (a *app) ensureWorkspace(ctx context.Context, c *server.Client, root, sourc
 	return &t, a.ensureActive(ctx, c, t)
 }
 
-func (a *app) ensureActive(ctx context.Context, c *server.Client, t api.Target) error {
+func (a *app) ensureActive(ctx context.Context, c *server.Client, t api.WorkspaceName) error {
 	ws, err := c.Workspace(ctx, t)
 	if err != nil || ws.Active {
 		return err
 	}
-	_, err = c.Activate(ctx, api.ActivateRequest{Target: t})
+	_, err = c.Activate(ctx, api.ActivateRequest{WorkspaceName: t})
 	return err
 }
 
 // workspaceOf gives the workspace that a path lies in already: a checkout in the atlas is not
 // cloned into it once more.
-func workspaceOf(root, source string) *api.Target {
+func workspaceOf(root, source string) *api.WorkspaceName {
 	real, err := filepath.EvalSymlinks(source)
 	if err != nil {
 		return nil
@@ -144,7 +144,7 @@ func workspaceOf(root, source string) *api.Target {
 	if err != nil || atlas.CheckWorkspace(root, id) != nil {
 		return nil
 	}
-	return &api.Target{Repo: id.Repo, Name: id.Name}
+	return &api.WorkspaceName{Repo: id.Repo, Name: id.Name}
 }
 
 // sourceRepo turns ship up's argument into a repository and the name it gets: the last part of

@@ -10,7 +10,7 @@ import (
 
 // printUp says what runs and what to do next. Every command it prints works as it stands, from
 // any directory.
-func (a *app) printUp(ship api.Ship, t *api.Target) {
+func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 	self := shellQuote(executable())
 	if found, err := a.root(); err != nil || found != ship.Root {
 		self += " --atlas " + shellQuote(ship.Root)

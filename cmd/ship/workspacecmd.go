@@ -24,7 +24,7 @@ func (a *app) createCommand() *cobra.Command {
 				return err
 			}
 			progress := newProgress(a.stderr)
-			made, err := c.Create(cmd.Context(), api.CreateRequest{Target: t, Branch: branch, From: from}, progress.show)
+			made, err := c.Create(cmd.Context(), api.CreateRequest{WorkspaceName: t, Branch: branch, From: from}, progress.show)
 			progress.end()
 			if err != nil {
 				return a.asked(err)
@@ -57,7 +57,7 @@ func (a *app) activateCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if _, err := c.Activate(cmd.Context(), api.ActivateRequest{Target: t, Env: env, Command: args[1:]}); err != nil {
+			if _, err := c.Activate(cmd.Context(), api.ActivateRequest{WorkspaceName: t, Env: env, Command: args[1:]}); err != nil {
 				return a.asked(err)
 			}
 			fmt.Fprintf(a.stdout, "%s is active.\nNext: ship attach %[1]s\n", targetName(t))
@@ -132,7 +132,7 @@ func (a *app) removeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Remove(cmd.Context(), api.RemoveRequest{Target: t, Force: force}); err != nil {
+			if err := c.Remove(cmd.Context(), api.RemoveRequest{WorkspaceName: t, Force: force}); err != nil {
 				return a.asked(err)
 			}
 			fmt.Fprintf(a.stdout, "%s is removed.\n", targetName(t))

@@ -48,8 +48,8 @@ func (c *Client) Workspaces(ctx context.Context) (api.Workspaces, error) {
 }
 
 // Workspace gives one.
-func (c *Client) Workspace(ctx context.Context, t api.Target) (api.Workspace, error) {
-	return call[api.Target, api.Workspace](ctx, c, "workspace", t)
+func (c *Client) Workspace(ctx context.Context, t api.WorkspaceName) (api.Workspace, error) {
+	return call[api.WorkspaceName, api.Workspace](ctx, c, "workspace", t)
 }
 
 // Activate starts a workspace's session.
@@ -58,8 +58,8 @@ func (c *Client) Activate(ctx context.Context, r api.ActivateRequest) (api.Works
 }
 
 // Deactivate revokes a workspace's token and ends its session.
-func (c *Client) Deactivate(ctx context.Context, t api.Target) (api.Workspace, error) {
-	return call[api.Target, api.Workspace](ctx, c, "deactivate", t)
+func (c *Client) Deactivate(ctx context.Context, t api.WorkspaceName) (api.Workspace, error) {
+	return call[api.WorkspaceName, api.Workspace](ctx, c, "deactivate", t)
 }
 
 // Remove deletes a workspace's checkout.
@@ -69,8 +69,8 @@ func (c *Client) Remove(ctx context.Context, r api.RemoveRequest) error {
 }
 
 // Rotate gives a workspace a new token.
-func (c *Client) Rotate(ctx context.Context, t api.Target) error {
-	_, err := call[api.Target, api.Empty](ctx, c, "rotate", t)
+func (c *Client) Rotate(ctx context.Context, t api.WorkspaceName) error {
+	_, err := call[api.WorkspaceName, api.Empty](ctx, c, "rotate", t)
 	return err
 }
 

@@ -67,8 +67,8 @@ func method[Req, Resp any](o *Operator, f func(context.Context, Req) (Resp, erro
 }
 
 // on adapts a function of a workspace to a request that only names one.
-func on[Resp any](f func(context.Context, atlas.ID) (Resp, error)) func(context.Context, api.Target) (Resp, error) {
-	return func(ctx context.Context, t api.Target) (Resp, error) {
+func on[Resp any](f func(context.Context, atlas.ID) (Resp, error)) func(context.Context, api.WorkspaceName) (Resp, error) {
+	return func(ctx context.Context, t api.WorkspaceName) (Resp, error) {
 		id, err := target(t)
 		if err != nil {
 			var none Resp
@@ -78,7 +78,7 @@ func on[Resp any](f func(context.Context, atlas.ID) (Resp, error)) func(context.
 	}
 }
 
-func target(t api.Target) (atlas.ID, error) {
+func target(t api.WorkspaceName) (atlas.ID, error) {
 	id, err := atlas.NewID(t.Repo, t.Name)
 	if err != nil {
 		return id, &api.Error{Code: api.Invalid, Reason: "bad_name", Message: err.Error(), Hint: "name a workspace as REPO/NAME", Err: err}
@@ -133,7 +133,7 @@ func (o *Operator) list(ctx context.Context, _ api.Empty) (api.Workspaces, error
 }
 
 func (o *Operator) activate(ctx context.Context, req api.ActivateRequest) (api.Workspace, error) {
-	id, err := target(req.Target)
+	id, err := target(req.WorkspaceName)
 	if err != nil {
 		return api.Workspace{}, err
 	}
@@ -141,7 +141,7 @@ func (o *Operator) activate(ctx context.Context, req api.ActivateRequest) (api.W
 }
 
 func (o *Operator) remove(ctx context.Context, req api.RemoveRequest) (api.Empty, error) {
-	id, err := target(req.Target)
+	id, err := target(req.WorkspaceName)
 	if err != nil {
 		return api.Empty{}, err
 	}
@@ -153,7 +153,7 @@ func (o *Operator) rotate(ctx context.Context, id atlas.ID) (api.Empty, error) {
 }
 
 func (o *Operator) call(ctx context.Context, req api.CallRequest) (api.CallResult, error) {
-	id, err := target(req.Target)
+	id, err := target(req.WorkspaceName)
 	if err != nil {
 		return api.CallResult{}, err
 	}
@@ -162,7 +162,7 @@ func (o *Operator) call(ctx context.Context, req api.CallRequest) (api.CallResul
 }
 
 func (o *Operator) logs(ctx context.Context, req api.LogsRequest) (api.Logs, error) {
-	id, err := target(req.Target)
+	id, err := target(req.WorkspaceName)
 	if err != nil {
 		return api.Logs{}, err
 	}
@@ -199,7 +199,7 @@ func (o *Operator) create(w http.ResponseWriter, r *http.Request) {
 		o.refuse(w, err)
 		return
 	}
-	id, err := target(req.Target)
+	id, err := target(req.WorkspaceName)
 	if err != nil {
 		o.refuse(w, err)
 		return
