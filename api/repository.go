@@ -52,7 +52,7 @@ type IssueItem struct {
 	State     string    `json:"state"` // open or closed
 	Author    Author    `json:"author"`
 	Labels    []string  `json:"labels,omitempty"`
-	Comments  int       `json:"comments"`
+	Comments  int       `json:"comment_count"`
 	UpdatedAt time.Time `json:"updated_at"`
 	URL       string    `json:"url"`
 }
