@@ -96,7 +96,9 @@ func Run(ctx context.Context, c Config) int {
 	} else {
 		s.link = newLink(c, place)
 		// A token that must be fetched is fetched while the first line is awaited.
-		go func() { _, _ = s.link.target(s.root) }()
+		if secret, _ := s.link.inherited(); secret.IsZero() {
+			go func() { _, _ = s.link.target(s.root) }()
+		}
 	}
 	ended := make(chan struct{})
 	go func() {

@@ -23,24 +23,21 @@ const (
 // stateListen is TCP_LISTEN in the tables.
 const stateListen = "0A"
 
-// checkListener fails with a *foreignError unless every socket that may listen on address was
-// made by our user: on a machine with several users, whoever takes the port first would be
-// handed the token.
+// checkListener fails with a *foreignError unless the socket that listens on address was made by
+// our user: on a machine with several users, whoever takes the port first would be handed the
+// token.
 func checkListener(address *net.TCPAddr) error {
 	ip, _ := netip.AddrFromSlice(address.IP)
 	at := netip.AddrPortFrom(ip.Unmap(), uint16(address.Port))
 	// The listener may end between our connect and this look, and the tables are read in pieces.
 	for range 3 {
-		owners, err := owners(at)
-		if err != nil {
+		uid, found, err := owner(at)
+		switch {
+		case err != nil:
 			return fmt.Errorf("see who listens on %s: %w", at, err)
-		}
-		for _, uid := range owners {
-			if uid != os.Getuid() {
-				return &foreignError{at.String(), uid}
-			}
-		}
-		if len(owners) > 0 {
+		case found && uid != os.Getuid():
+			return &foreignError{at.String(), uid}
+		case found:
 			return nil
 		}
 		time.Sleep(time.Millisecond)
@@ -48,9 +45,9 @@ func checkListener(address *net.TCPAddr) error {
 	return &unreachableError{errors.New("nobody listens on " + at.String() + " any more")}
 }
 
-// owners gives the users of the sockets that listen on at, those bound to every address included.
-func owners(at netip.AddrPort) ([]int, error) {
-	var found []int
+// owner gives the user of the socket that listens on at. One bound to the very address gets the
+// connections, as in the kernel; else one bound to every address.
+func owner(at netip.AddrPort) (uid int, found bool, err error) {
 	tables := []string{tcp6Table}
 	if at.Addr().Is4() {
 		tables = []string{tcp4Table, tcp6Table} // a socket bound to [::] takes IPv4 too
@@ -61,44 +58,49 @@ func owners(at netip.AddrPort) ([]int, error) {
 			continue // no IPv6 on this machine
 		}
 		if err != nil {
-			return nil, err
+			return 0, false, err
 		}
-		uids, err := listening(bufio.NewScanner(file), at)
+		uid, exact, wild, err := listening(bufio.NewScanner(piecemeal{file}), at)
 		_ = file.Close()
-		if err != nil {
-			return nil, err
+		if err != nil || exact || wild {
+			return uid, true, err
 		}
-		found = append(found, uids...)
 	}
-	return found, nil
+	return 0, false, nil
 }
 
-func listening(rows *bufio.Scanner, at netip.AddrPort) ([]int, error) {
-	var uids []int
+// piecemeal reads little at a time. The kernel makes as many rows as are asked for, and after
+// the listening ones it searches a table of all connections for a millisecond or more.
+type piecemeal struct{ file *os.File }
+
+// Read implements io.Reader.
+func (p piecemeal) Read(b []byte) (int, error) { return p.file.Read(b[:min(len(b), 128)]) }
+
+// listening looks for at among the rows of sockets that listen, which come first.
+func listening(rows *bufio.Scanner, at netip.AddrPort) (uid int, exact, wild bool, err error) {
 	rows.Scan() // the heading
 	for rows.Scan() {
 		// sl, local_address, rem_address, st, queues, tr:tm, retrnsmt, uid
 		row := strings.Fields(rows.Text())
-		if len(row) < 8 {
-			continue
-		}
-		if row[3] != stateListen {
-			break // the kernel lists the listening ones first
+		if len(row) < 8 || row[3] != stateListen {
+			break
 		}
 		local, err := parseLocal(row[1])
 		if err != nil {
-			return nil, err
+			return 0, false, false, err
 		}
 		if local.Port() != at.Port() || local.Addr() != at.Addr() && !local.Addr().IsUnspecified() {
 			continue
 		}
-		uid, err := strconv.Atoi(row[7])
-		if err != nil {
-			return nil, err
+		if uid, err = strconv.Atoi(row[7]); err != nil {
+			return 0, false, false, err
 		}
-		uids = append(uids, uid)
+		if local.Addr() == at.Addr() {
+			return uid, true, false, nil
+		}
+		wild = true
 	}
-	return uids, rows.Err()
+	return uid, false, wild, rows.Err()
 }
 
 // parseLocal reads an address such as 0100007F:125C: words of 32 bits in the machine's order.
