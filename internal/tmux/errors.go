@@ -60,6 +60,7 @@ func explain(stderr string, err error) error {
 		{"can't find session", NoSession},
 		{"can't find pane", NoSession},
 		{"no such session", NoSession},
+		{"no current target", NoSession}, // what a server without any session says of a missing one
 		{"duplicate session", Duplicate},
 		{"unsafe permissions", Failed},
 		{"Permission denied", Failed},

@@ -222,6 +222,20 @@ func TestErrorsTellWhatIsProved(t *testing.T) {
 	}{
 		"no such session to end": {func(_ *testing.T, s *testServer) error { return s.Kill(ctx, "ws-none") }, tmux.NoSession},
 		"only a longer name":     {func(_ *testing.T, s *testServer) error { return s.Kill(ctx, name[:20]) }, tmux.NoSession},
+		"the last session is gone": {func(t *testing.T, s *testServer) error {
+			if err := s.Kill(ctx, name); err != nil {
+				t.Fatal(err)
+			}
+			defer s.make(t, tmux.NewSession{Env: []tmux.Variable{{Name: "X", Value: "old"}}})
+			_, err := s.FirstPane(ctx, name)
+			if set := s.Set(ctx, tmux.Change{Session: name, Options: []tmux.Option{{Name: "@x", Value: "1"}}}); !tmux.Is(set, tmux.NoSession) {
+				return set
+			}
+			if kill := s.Kill(ctx, name); !tmux.Is(kill, tmux.NoSession) {
+				return kill
+			}
+			return err
+		}, tmux.NoSession},
 		"no such session to write to": {func(_ *testing.T, s *testServer) error {
 			return s.Set(ctx, tmux.Change{Session: "ws-none", Options: []tmux.Option{{Name: "@x", Value: "1"}}})
 		}, tmux.NoSession},

@@ -159,7 +159,7 @@ func (m *Manager) Deactivate(ctx context.Context, id atlas.ID) (api.Workspace, e
 		return api.Workspace{}, err
 	}
 	m.inactive(id)
-	return m.Get(ctx, id)
+	return m.describe(id), nil
 }
 
 func (m *Manager) deactivate(ctx context.Context, s *state) error {
