@@ -118,7 +118,9 @@ func (f *fleet) measureIdle(ctx context.Context) (row, error) {
 	took := time.Since(began)
 	percent := func(d time.Duration) float64 { return 100 * d.Seconds() / took.Seconds() }
 	return row{
-		fmt.Sprintf("%d idle sessions", upForIdle), "% of a core", series{percent(spent[0] + spent[1])}, atMost(1),
+		fmt.Sprintf("%d idle sessions", upForIdle), "% of a core",
+		series{percent(spent[0] + spent[1])},
+		atMost(1),
 		fmt.Sprintf("ship and the tmux clients that it runs %.2f %%, tmux server %.2f %%, in %s", percent(spent[0]), percent(spent[1]), watch),
 	}, nil
 }
