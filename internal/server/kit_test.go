@@ -205,7 +205,8 @@ type memory struct {
 	mu     sync.Mutex
 	held   map[atlas.ID]token.Token
 	seen   map[atlas.ID]int
-	broken error // what Ready and SaveAgent answer
+	asked  context.Context // of the last request with a valid token
+	broken error           // what Ready and SaveAgent answer
 	saving chan struct{}
 	goOn   chan struct{} // where set, SaveAgent reports on saving and waits
 }
@@ -244,10 +245,18 @@ func (m *memory) Active(id atlas.ID) bool {
 	return ok
 }
 
-func (m *memory) MarkSeen(_ context.Context, id atlas.ID) {
+func (m *memory) MarkSeen(ctx context.Context, id atlas.ID) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen[id]++
+	m.asked = ctx
+}
+
+// closed says that the client of the last request went away and that the ship has noticed.
+func (m *memory) closed() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked != nil && m.asked.Err() != nil
 }
 
 func (m *memory) Ready(context.Context) error {
