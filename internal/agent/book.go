@@ -5,7 +5,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"time"
@@ -16,11 +15,15 @@ import (
 	"fleet/internal/atlas"
 )
 
+// saveTimeout bounds one call of the Store.
+const saveTimeout = 10 * time.Second
+
 // ErrInactive is what a Store answers for a workspace whose session is gone.
 var ErrInactive = errors.New("the workspace's session is gone")
 
 // Store keeps a workspace's record for exactly as long as its session lives. It answers with
-// ErrInactive when there is none. An empty record removes.
+// ErrInactive when there is none. An empty record removes. A record is printable ASCII without
+// apostrophes, backquotes, hashes, dollars and semicolons.
 type Store interface {
 	SaveAgent(ctx context.Context, id atlas.ID, record string) error
 }
@@ -37,24 +40,26 @@ type Book struct {
 }
 
 type page struct {
-	writing sync.Mutex // over store, log and memory together
-	status  *api.AgentStatus
+	writing chan struct{}    // holds one: over store, log and memory together
+	status  *api.AgentStatus // under Book.mu
 }
 
-// NewBook starts with no agents; Restore fills in those of adopted sessions.
+// NewBook starts with no agents; Restore fills in those of adopted sessions. A nil logger
+// discards.
 func NewBook(store Store, log Log, logger *slog.Logger) *Book {
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
 	return &Book{store: store, log: log, logger: logger, pages: map[atlas.ID]*page{}}
 }
 
 // Init registers an agent, in place of any that was registered, with state idle and no
-// description. It fails with Invalid for unfit strings and Unavailable where session or event
-// log cannot take the record; nothing has changed then.
+// description. It fails with Invalid for unfit strings, with Conflict where the session is gone,
+// and with Unavailable where session or event log cannot take the record; nothing has changed
+// then. Once the change has begun it is done whatever becomes of ctx.
 func (b *Book) Init(ctx context.Context, id atlas.ID, model, provider, harness string) (*api.AgentStatus, error) {
-	fields := []*string{&model, &provider, &harness}
-	for i, name := range []string{"model", "provider", "harness"} {
-		if err := clean(name, fields[i], maxNameBytes, maxNameBytes); err != nil {
-			return nil, err
-		}
+	if err := cleanNames(&model, &provider, &harness); err != nil {
+		return nil, err
 	}
 	session, err := uuid.NewV7()
 	if err != nil {
@@ -77,16 +82,12 @@ func (b *Book) Report(ctx context.Context, id atlas.ID, state api.State, descrip
 	if err := checkState(state); err != nil {
 		return nil, err
 	}
-	if err := clean("description", &description, maxDescriptionChars, 4*maxDescriptionChars); err != nil {
+	if err := cleanDescription(&description); err != nil {
 		return nil, err
 	}
 	return b.change(ctx, id, func(old *api.AgentStatus) (*api.AgentStatus, api.Event, error) {
 		if old == nil {
-			return nil, api.Event{}, &api.Error{
-				Code: api.Conflict, Reason: "not_initialized",
-				Message: "no agent is registered in this workspace since its session began",
-				Hint:    "call agent_init with your model, provider and harness, then agent_status again",
-			}
+			return nil, api.Event{}, unregistered()
 		}
 		next := *old
 		next.State, next.Description, next.UpdatedAt = state, description, time.Now().UTC()
@@ -110,7 +111,7 @@ func (b *Book) Restore(id atlas.ID, record string) error {
 	if err != nil {
 		return err
 	}
-	b.set(b.page(id), status)
+	b.set(id, b.page(id), status)
 	return nil
 }
 
@@ -126,16 +127,27 @@ func (b *Book) page(id atlas.ID) *page {
 	defer b.mu.Unlock()
 	p := b.pages[id]
 	if p == nil {
-		p = &page{}
+		p = &page{writing: make(chan struct{}, 1)}
 		b.pages[id] = p
 	}
 	return p
 }
 
-func (b *Book) set(p *page, s *api.AgentStatus) {
+// set reports false where p is no longer id's page, since its session ended.
+func (b *Book) set(id atlas.ID, p *page, s *api.AgentStatus) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.pages[id] != p {
+		return false
+	}
 	p.status = s
+	return true
+}
+
+func (b *Book) save(ctx context.Context, id atlas.ID, s *api.AgentStatus) error {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
+	defer cancel()
+	return b.store.SaveAgent(ctx, id, encode(s))
 }
 
 // change writes session, then event log, then memory. A crash between the first two leaves the
@@ -143,39 +155,46 @@ func (b *Book) set(p *page, s *api.AgentStatus) {
 // cannot be written takes the session's record back, so that nothing has changed.
 func (b *Book) change(ctx context.Context, id atlas.ID, decide func(old *api.AgentStatus) (*api.AgentStatus, api.Event, error)) (*api.AgentStatus, error) {
 	p := b.page(id)
-	p.writing.Lock()
-	defer p.writing.Unlock()
-	old := p.status
+	select {
+	case p.writing <- struct{}{}:
+		defer func() { <-p.writing }()
+	case <-ctx.Done():
+		return nil, busy(ctx.Err())
+	}
+	old := b.Get(id)
 	next, event, err := decide(old)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.store.SaveAgent(ctx, id, encode(next)); err != nil {
-		return nil, b.unsaved(err)
+	if err := b.save(ctx, id, next); err != nil {
+		return nil, unsaved(id, err)
 	}
 	event.Repo, event.Workspace = id.Repo, id.Name
 	if err := b.log.Append(event); err != nil {
-		if back := b.store.SaveAgent(context.WithoutCancel(ctx), id, encode(old)); back != nil {
-			b.logger.Error("take back an agent's record", "repo", id.Repo, "workspace", id.Name, "err", back)
-		}
-		return nil, &api.Error{
-			Code: api.Unavailable, Reason: "events_unwritable", Message: "the ship cannot write its event log, so nothing was changed",
-			Hint: "a person must look at the ship's disk; go on with your work and report again later", Err: err,
-		}
+		b.takeBack(ctx, id, old)
+		return nil, unlogged(err)
 	}
-	b.set(p, next)
+	if !b.set(id, p, next) {
+		b.disown(ctx, id)
+		return nil, unsaved(id, ErrInactive)
+	}
 	return next, nil
 }
 
-func (b *Book) unsaved(err error) error {
-	if errors.Is(err, ErrInactive) {
-		return &api.Error{
-			Code: api.Conflict, Reason: "inactive", Message: "this workspace is not active",
-			Hint: "a person must run: ship activate REPO/NAME", Err: err,
-		}
+func (b *Book) takeBack(ctx context.Context, id atlas.ID, old *api.AgentStatus) {
+	if err := b.save(ctx, id, old); err != nil {
+		b.logger.Error("take back an agent's record", "repo", id.Repo, "workspace", id.Name, "err", err)
 	}
-	return &api.Error{
-		Code: api.Unavailable, Reason: "session_unwritable", Message: "the ship cannot write to this workspace's session, so nothing was changed",
-		Hint: "call again in a few seconds", Err: fmt.Errorf("save the agent's record: %w", err),
+}
+
+// disown is for a session that ended, and perhaps gave way to a new one, while its agent's record
+// was on the way: the new one must not keep the record of the old one's agent.
+func (b *Book) disown(ctx context.Context, id atlas.ID) {
+	p := b.page(id)
+	p.writing <- struct{}{}
+	defer func() { <-p.writing }()
+	err := b.save(ctx, id, b.Get(id))
+	if err != nil && !errors.Is(err, ErrInactive) {
+		b.logger.Error("clear an ended session's record", "repo", id.Repo, "workspace", id.Name, "err", err)
 	}
 }

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/google/uuid"
 
 	"fleet/api"
 	"fleet/internal/atlas"
@@ -15,45 +17,57 @@ import (
 const (
 	maxNameBytes        = 256
 	maxDescriptionChars = 1000
+
+	// A record of the longest strings, with every character escaped, stays under 20 KiB.
+	maxRecordBytes = 64 << 10
 )
 
-// clean trims *s and says, for a model to act on, why it is unfit.
-func clean(field string, s *string, maxChars, maxBytes int) error {
-	*s = strings.TrimSpace(*s)
-	refuse := func(message string) error {
-		return &api.Error{Code: api.Invalid, Reason: "bad_" + field, Message: field + " " + message, Hint: "correct " + field + " and call again"}
+// limit is how long a string may be.
+type limit struct {
+	most  int
+	unit  string
+	count func(string) int
+}
+
+func cleanNames(model, provider, harness *string) error {
+	bytes := limit{maxNameBytes, "bytes", func(s string) int { return len(s) }}
+	if err := clean("model", model, bytes); err != nil {
+		return err
 	}
+	if err := clean("provider", provider, bytes); err != nil {
+		return err
+	}
+	return clean("harness", harness, bytes)
+}
+
+func cleanDescription(s *string) error {
+	return clean("description", s, limit{maxDescriptionChars, "characters", utf8.RuneCountInString})
+}
+
+// clean trims *s and says, for a model to act on, why it is unfit. It never repeats *s.
+func clean(field string, s *string, l limit) error {
+	*s = strings.TrimSpace(*s)
+	var message string
 	switch {
 	case *s == "":
-		return refuse("must not be empty")
+		message = "must not be empty"
 	case !utf8.ValidString(*s):
-		return refuse("is not valid UTF-8")
+		message = "is not valid UTF-8"
 	case strings.ContainsFunc(*s, unicode.IsControl):
-		return refuse("holds a control character such as a newline or an escape; write it on one line of plain text")
-	case maxBytes == maxChars && len(*s) > maxBytes:
-		return refuse(fmt.Sprintf("has %d bytes; at most %d are allowed", len(*s), maxBytes))
-	case utf8.RuneCountInString(*s) > maxChars:
-		return refuse(fmt.Sprintf("has %d characters; at most %d are allowed", utf8.RuneCountInString(*s), maxChars))
-	}
-	return nil
-}
-
-func checkState(s api.State) error {
-	if slices.Contains(api.States(), s) {
+		message = "holds a control character such as a newline or an escape; write it on one line of plain text"
+	case l.count(*s) > l.most:
+		message = fmt.Sprintf("has %d %s; at most %d are allowed", l.count(*s), l.unit, l.most)
+	default:
 		return nil
 	}
-	var names []string
-	for _, known := range api.States() {
-		names = append(names, string(known))
-	}
 	return &api.Error{
-		Code: api.Invalid, Reason: "bad_state", Message: "state must be one of " + strings.Join(names, ", "),
-		Hint: "choose the state that fits and call again",
+		Code: api.Invalid, Reason: "bad_" + field, Message: field + " " + message,
+		Hint: "correct " + field + " and call again",
 	}
 }
 
-// encode writes a status as JSON in printable ASCII without quotes, hashes and dollars of its
-// own, so that no reader of tmux options can expand, split or misread it. nil gives "".
+// encode writes a status as JSON in printable ASCII without ', `, #, $ and ;, so that nothing
+// between here and where the session keeps it can expand, split or misread it. nil gives "".
 func encode(s *api.AgentStatus) string {
 	if s == nil {
 		return ""
@@ -80,24 +94,30 @@ func encode(s *api.AgentStatus) string {
 // decode reads what encode wrote, and checks it, since whoever may write to the session may
 // have written something else.
 func decode(id atlas.ID, record string) (*api.AgentStatus, error) {
+	if len(record) > maxRecordBytes {
+		return nil, fmt.Errorf("read an agent's record: it has %d bytes", len(record))
+	}
 	s := &api.AgentStatus{}
 	if err := json.Unmarshal([]byte(record), s); err != nil {
 		return nil, fmt.Errorf("read an agent's record: %w", err)
 	}
 	if s.Repo != id.Repo || s.Workspace != id.Name {
-		return nil, fmt.Errorf("read an agent's record: it belongs to another workspace")
+		return nil, errors.New("read an agent's record: it belongs to another workspace")
 	}
-	if err := checkState(s.State); err != nil {
-		return nil, err
+	if err := uuid.Validate(s.SessionID); err != nil {
+		return nil, fmt.Errorf("read an agent's record: its session_id: %w", err)
 	}
-	for name, field := range map[string]*string{"model": &s.Model, "provider": &s.Provider, "harness": &s.Harness} {
-		if err := clean(name, field, maxNameBytes, maxNameBytes); err != nil {
-			return nil, err
-		}
+	// Not their order: a clock may have been set back between them.
+	if s.StartedAt.IsZero() || s.UpdatedAt.IsZero() {
+		return nil, errors.New("read an agent's record: a time is missing")
 	}
+	if err := errors.Join(checkState(s.State), cleanNames(&s.Model, &s.Provider, &s.Harness)); err != nil {
+		return nil, fmt.Errorf("read an agent's record: %w", err)
+	}
+	// It is empty after agent_init.
 	if s.Description != "" {
-		if err := clean("description", &s.Description, maxDescriptionChars, 4*maxDescriptionChars); err != nil {
-			return nil, err
+		if err := cleanDescription(&s.Description); err != nil {
+			return nil, fmt.Errorf("read an agent's record: %w", err)
 		}
 	}
 	return s, nil
