@@ -87,3 +87,36 @@ func send(w http.ResponseWriter, status int, body []byte) {
 func refuseHTTP(w http.ResponseWriter, status int, text string) {
 	send(w, status, (&fault{code: codeInvalidRequest, text: text}).encode())
 }
+
+// encodeResult writes a result. That of a tool, by far the most frequent, is put together here:
+// mcp-go would go through a map and encode it twice.
+func encodeResult(result any) ([]byte, error) {
+	r, ok := result.(*mcp.CallToolResult)
+	if !ok || len(r.Content) != 1 {
+		return json.Marshal(result)
+	}
+	content, ok := r.Content[0].(mcp.TextContent)
+	if !ok {
+		return json.Marshal(result)
+	}
+	text, err := json.Marshal(content.Text)
+	if err != nil {
+		return nil, err
+	}
+	out := append(make([]byte, 0, len(text)+256), '{')
+	if r.Meta != nil {
+		meta, err := json.Marshal(r.Meta)
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, `"_meta":`...), meta...), ',')
+	}
+	if r.ResultType != "" {
+		out = append(append(append(out, `"resultType":"`...), r.ResultType...), `",`...)
+	}
+	out = append(append(append(out, `"content":[{"type":"text","text":`...), text...), `}]`...)
+	if r.IsError {
+		out = append(out, `,"isError":true`...)
+	}
+	return append(out, '}'), nil
+}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strconv"
 	"unicode/utf8"
 )
 
@@ -18,19 +19,20 @@ const maxBatch = 32
 type message struct {
 	id     json.RawMessage // as the client wrote it; nil in a notification
 	method string          // "" in a response
+	quoted json.RawMessage // method, as the client wrote it
 	params params
 }
 
 // params holds the members of params that any method of ours reads.
 type params struct {
-	Name            json.RawMessage `json:"name,omitempty"`
-	URI             json.RawMessage `json:"uri,omitempty"`
-	Arguments       json.RawMessage `json:"arguments,omitempty"`
-	Cursor          json.RawMessage `json:"cursor,omitempty"`
-	ProtocolVersion json.RawMessage `json:"protocolVersion,omitempty"`
-	Capabilities    json.RawMessage `json:"capabilities,omitempty"`
-	ClientInfo      json.RawMessage `json:"clientInfo,omitempty"`
-	Meta            json.RawMessage `json:"_meta,omitempty"`
+	Name            json.RawMessage `json:"name"`
+	URI             json.RawMessage `json:"uri"`
+	Arguments       json.RawMessage `json:"arguments"`
+	Cursor          json.RawMessage `json:"cursor"`
+	ProtocolVersion json.RawMessage `json:"protocolVersion"`
+	Capabilities    json.RawMessage `json:"capabilities"`
+	ClientInfo      json.RawMessage `json:"clientInfo"`
+	Meta            json.RawMessage `json:"_meta"`
 }
 
 // envelope is decoded by the rules of encoding/json, which are mcp-go's too.
@@ -72,11 +74,42 @@ func readMessage(raw []byte) (message, *fault) {
 	if !ok || method == "" {
 		return message{}, m.fault(codeInvalidRequest, "a message must have a method, and its name must be a string")
 	}
-	m.method = method
+	m.method, m.quoted = method, e.Method
 	if shape != nil {
 		return message{}, m.fault(codeInvalidParams, "params must be an object")
 	}
 	return m, nil
+}
+
+// rebuilt is a request as mcp-go gets it, under another id and with nothing in it but what was
+// read. Each member is valid JSON already, so it is put together and not encoded again.
+func (m message) rebuilt(id uint64) json.RawMessage {
+	out := make([]byte, 0, 256)
+	out = append(out, `{"jsonrpc":"2.0","id":`...)
+	out = strconv.AppendUint(out, id, 10)
+	out = append(append(out, `,"method":`...), m.quoted...)
+	out = append(out, `,"params":{`...)
+	p, first := m.params, true
+	member := func(name string, value json.RawMessage) {
+		if value == nil {
+			return
+		}
+		if !first {
+			out = append(out, ',')
+		}
+		first = false
+		out = append(append(append(out, '"'), name...), `":`...)
+		out = append(out, value...)
+	}
+	member("name", p.Name)
+	member("uri", p.URI)
+	member("arguments", p.Arguments)
+	member("cursor", p.Cursor)
+	member("protocolVersion", p.ProtocolVersion)
+	member("capabilities", p.Capabilities)
+	member("clientInfo", p.ClientInfo)
+	member("_meta", p.Meta)
+	return append(out, "}}"...)
 }
 
 func (m message) isRequest() bool  { return m.method != "" && m.id != nil }

@@ -106,21 +106,12 @@ func toolResult(done outcome) *mcp.CallToolResult {
 // handle gives mcp-go one request under an id that no client can guess to be another's: mcp-go
 // knows what is in flight by the request's id alone, across all clients, and rounds it.
 func (m *mount) handle(ctx context.Context, msg message, p *pending) (json.RawMessage, *fault) {
-	rebuilt, err := json.Marshal(struct {
-		JSONRPC string `json:"jsonrpc"`
-		ID      uint64 `json:"id"`
-		Method  string `json:"method"`
-		Params  params `json:"params"`
-	}{"2.0", m.ids.Add(1), msg.method, msg.params})
-	if err != nil {
-		return nil, &fault{code: codeInvalidRequest, text: "the message cannot be read"}
-	}
 	if p != nil {
 		ctx = context.WithValue(ctx, pendingKey{}, p)
 	}
-	switch resp := m.server.HandleMessage(ctx, rebuilt).(type) {
+	switch resp := m.server.HandleMessage(ctx, msg.rebuilt(m.ids.Add(1))).(type) {
 	case mcp.JSONRPCResponse:
-		result, err := json.Marshal(resp.Result)
+		result, err := encodeResult(resp.Result)
 		if err != nil {
 			return nil, &fault{code: codeInternal, text: "the answer cannot be written as JSON"}
 		}

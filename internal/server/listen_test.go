@@ -1,0 +1,181 @@
+package server
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHealthSaysThatTheShipServes(t *testing.T) {
+	p := open(t)
+	if g := p.do(p.request("GET", "/healthz", nil)); g.status != 200 || g.body != "ok\n" {
+		t.Errorf("%d %q, want ok", g.status, g.body)
+	}
+}
+
+func TestReadinessNamesWhatIsBroken(t *testing.T) {
+	var full error
+	p := open(t, func(c *Config) { c.Ready = func(context.Context) error { return full } })
+	ready := func() (status int, state struct {
+		Ready  bool
+		Broken []struct{ Part, Error string }
+	},
+	) {
+		g := p.do(p.request("GET", "/readyz", nil))
+		if err := json.Unmarshal([]byte(g.body), &state); err != nil {
+			t.Fatalf("%q: %v", g.body, err)
+		}
+		return g.status, state
+	}
+	if status, s := ready(); status != 200 || !s.Ready || len(s.Broken) != 0 {
+		t.Errorf("%d %+v, want ready", status, s)
+	}
+	full = errors.New("no space left on device")
+	if status, s := ready(); status != 503 || s.Ready || len(s.Broken) != 1 || s.Broken[0].Part != "storage" || s.Broken[0].Error != full.Error() {
+		t.Errorf("%d %+v, want the disk", status, s)
+	}
+	p.workspaces.broken = errors.New("tmux does not answer")
+	if status, s := ready(); status != 503 || len(s.Broken) != 2 || s.Broken[0].Part != "workspaces" || s.Broken[0].Error != "tmux does not answer" {
+		t.Errorf("%d %+v, want tmux and the disk", status, s)
+	}
+	if g := p.do(p.request("GET", "/healthz", nil)); g.status != 200 {
+		t.Errorf("healthz %d while something is broken, want 200", g.status)
+	}
+}
+
+func TestHealthAndReadinessAreReadOnly(t *testing.T) {
+	p := open(t)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if g := p.do(p.request("HEAD", path, nil)); g.status != 200 || g.body != "" {
+			t.Errorf("HEAD %s: %d %q", path, g.status, g.body)
+		}
+		for _, method := range []string{"POST", "DELETE", "BREW"} {
+			if g := p.do(p.request(method, path, nil)); g.status != 405 || g.header.Get("Allow") != "GET, HEAD" {
+				t.Errorf("%s %s: %d, Allow %q, want 405", method, path, g.status, g.header.Get("Allow"))
+			}
+		}
+	}
+}
+
+func TestBothLoopbackAddressesServe(t *testing.T) {
+	if !haveIPv6() {
+		t.Skip("this machine has no IPv6")
+	}
+	p := open(t)
+	port := strings.TrimPrefix(p.base, "http://127.0.0.1:")
+	for _, host := range []string{"127.0.0.1", "[::1]"} {
+		p.base = "http://" + host + ":" + port
+		if g := p.post(alpha, statusGet); g.status != 200 {
+			t.Errorf("%s: %d %s", host, g.status, g.body)
+		}
+	}
+}
+
+func haveIPv6() bool {
+	l, err := net.Listen("tcp6", "[::1]:0")
+	if err == nil {
+		_ = l.Close()
+	}
+	return err == nil
+}
+
+func TestAnAddressInAnothersHandsIsAnErrorThatNamesIt(t *testing.T) {
+	for _, address := range []string{"127.0.0.1", "::1"} {
+		t.Run(address, func(t *testing.T) {
+			if address == "::1" && !haveIPv6() {
+				t.Skip("this machine has no IPv6")
+			}
+			other, err := net.Listen("tcp", net.JoinHostPort(address, "0"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer other.Close()
+			port := other.Addr().(*net.TCPAddr).Port
+			l, err := Listen(port)
+			if err == nil {
+				_ = l.Close()
+				t.Fatal("a port in another's hands was opened")
+			}
+			if want := net.JoinHostPort(address, fmt.Sprint(port)); !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), `another "port" in atlas.json`) {
+				t.Errorf("%v, want %s and what to do", err, want)
+			}
+			if address == "::1" { // what was opened before it must be free again
+				again, err := net.Listen("tcp", net.JoinHostPort("127.0.0.1", fmt.Sprint(port)))
+				if err != nil {
+					t.Fatalf("127.0.0.1 is still held: %v", err)
+				}
+				_ = again.Close()
+			}
+		})
+	}
+}
+
+func TestPortZeroIsOnePortForBothAddresses(t *testing.T) {
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	for _, one := range l.all {
+		if a := one.Addr().(*net.TCPAddr); a.Port != l.Port() || l.Port() == 0 || !a.IP.IsLoopback() {
+			t.Errorf("%v, want loopback and port %d", a, l.Port())
+		}
+	}
+	if haveIPv6() && len(l.all) != 2 {
+		t.Errorf("%d sockets, want two", len(l.all))
+	}
+}
+
+func TestServeLetsRequestsEndAndThenEnds(t *testing.T) {
+	h := newHeld()
+	p := open(t, func(c *Config) { c.Tools = []Tool{h.tool(false)} })
+	p.server.toolTimeout = time.Minute
+	answer := make(chan string, 1)
+	at := endpoint{p.base + alpha.MCPPath(), "Bearer " + p.workspaces.token(alpha)}
+	go func() {
+		body, err := at.send(context.Background(), callWait)
+		answer <- fmt.Sprint(body, err)
+	}()
+	h.awaitCalls(t, 1)
+	ended := make(chan error, 1)
+	go func() { ended <- p.stop() }()
+	eventually(t, "the port is closed", func() bool {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(p.base, "http://"))
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil
+	})
+	select {
+	case err := <-ended:
+		t.Fatalf("Serve ended with a call in flight: %v", err)
+	default:
+	}
+	h.letGo <- struct{}{}
+	if got := <-answer; !strings.Contains(got, "done") {
+		t.Errorf("the call in flight got %s", got)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+func TestServeSaysWhenItsSocketIsLost(t *testing.T) {
+	p := open(t)
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.server.Serve(t.Context(), l); err == nil || errors.Is(err, http.ErrServerClosed) {
+		t.Errorf("Serve on a closed socket: %v, want an error", err)
+	}
+}
