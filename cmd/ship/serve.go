@@ -141,6 +141,10 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners) error {
 		return err
 	}
 	defer operator.close()
+	// A command that edited atlas.json before the socket was there had nobody to tell.
+	if err := s.reload(ctx); err != nil {
+		return err
+	}
 	// A session's address is the ship's port; it may be another than the one before.
 	if err := s.workspaces.PortChanged(ctx); err != nil {
 		s.logger.Warn("write the port into the sessions", "err", err)
