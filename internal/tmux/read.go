@@ -49,6 +49,9 @@ type Pane struct {
 func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 	const format = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{window_activity}|#{pane_current_command}"
 	out, err := s.run(ctx, "", "list-panes", "-a", "-F", format)
+	if Is(err, NoSession) { // "no current target": the server has no session left, so no pane
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}

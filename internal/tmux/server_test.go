@@ -303,3 +303,23 @@ func TestAnOldOrMissingTmuxSaysHowToInstallOne(t *testing.T) {
 		}
 	}
 }
+
+// A server that has lost its last session says "no current target", which is no failure to answer.
+func TestAServerWithoutSessionsHasNoPanes(t *testing.T) {
+	s := start(t)
+	if panes, err := s.Panes(t.Context()); err != nil || len(panes) != 0 {
+		t.Errorf("Panes of an empty server = %v, %v, want none", panes, err)
+	}
+	if err := s.New(t.Context(), tmux.NewSession{Name: name, Dir: s.dir}); err != nil {
+		t.Fatal(err)
+	}
+	if panes, err := s.Panes(t.Context()); err != nil || len(panes) != 1 {
+		t.Errorf("Panes of one session = %v, %v, want one", panes, err)
+	}
+	if err := s.Kill(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	if panes, err := s.Panes(t.Context()); err != nil || len(panes) != 0 {
+		t.Errorf("Panes after the last session ended = %v, %v, want none", panes, err)
+	}
+}
