@@ -14,6 +14,7 @@ import (
 )
 
 func TestTheNextShipServesOnWithTheSameTokensAndStatuses(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, plain := f.checkout(t, "r/é b"), f.checkout(t, "r/plain")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -48,6 +49,7 @@ func TestTheNextShipServesOnWithTheSameTokensAndStatuses(t *testing.T) {
 }
 
 func TestThatAClientCameOutlivesTheShip(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, other := f.checkout(t, "r/a"), f.checkout(t, "r/b")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -70,6 +72,7 @@ func TestThatAClientCameOutlivesTheShip(t *testing.T) {
 }
 
 func TestASessionThatAnyoneMadeForAWorkspaceIsAdopted(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, later := f.checkout(t, "r/a"), f.checkout(t, "r/later")
 	f.byHand(t, "new-session", "-d", "-s", w.SessionName())
@@ -93,6 +96,7 @@ func TestASessionThatAnyoneMadeForAWorkspaceIsAdopted(t *testing.T) {
 }
 
 func TestOtherSessionsAreLeftAlone(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	stranger := id(t, "r/never-was")

@@ -26,6 +26,7 @@ type git struct {
 	dir      string
 	config   []string // -c settings, before the command
 	env      []string
+	stdin    string
 	progress io.Writer // gets standard error, line by line; may be nil
 }
 
@@ -90,7 +91,7 @@ func (g *git) run(ctx context.Context, args ...string) (string, error) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	out, errs := &bounded{max: maxGitOutput}, &lines{to: g.progress}
-	cmd.Stdout, cmd.Stderr = out, errs
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(g.stdin), out, errs
 	err = cmd.Run()
 	errs.flush()
 	if out.cut {

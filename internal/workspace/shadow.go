@@ -51,11 +51,15 @@ func (m *Manager) shadow(ctx context.Context, id atlas.ID, dirs gitDirs) (*shado
 
 func (s *shadow) close() { _ = os.RemoveAll(s.dir) }
 
-// run executes a reading git command.
+// run executes a git command that reads, or writes to the shadow's own index.
 func (s *shadow) run(ctx context.Context, args ...string) (string, error) {
+	return s.runWith(ctx, "", args...)
+}
+
+func (s *shadow) runWith(ctx context.Context, stdin string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, shadowDeadline)
 	defer cancel()
-	g := &git{dir: s.worktree, env: s.env, config: []string{"core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.allow=never"}}
+	g := &git{dir: s.worktree, stdin: stdin, env: s.env, config: []string{"core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.allow=never"}}
 	out, err := g.run(ctx, args...)
 	var failed *gitError
 	if errors.As(err, &failed) && failed.words() != "" {
@@ -90,11 +94,35 @@ func (s *shadow) fill(ctx context.Context) error {
 	if err := os.Mkdir(filepath.Join(s.dir, "info"), 0o700); err != nil {
 		return err
 	}
-	return errors.Join(
+	err = errors.Join(
 		s.copy(own, "HEAD", maxRefBytes, true), s.copy(own, "index", maxIndexBytes, false), s.copyShared(own),
 		s.copy(common, "packed-refs", maxPackedRefsBytes, false), s.copy(common, "shallow", maxConfigBytes, false),
 		s.copy(common, "info/exclude", maxConfigBytes, false),
 	)
+	if err != nil {
+		return err
+	}
+	return s.unhide(ctx)
+}
+
+// unhide clears the marks under which git does not look at files, in the shadow's index.
+// core.sparseCheckout does the same for files that a sparse checkout left out and that are there.
+func (s *shadow) unhide(ctx context.Context) error {
+	out, err := s.run(ctx, "ls-files", "-v", "-z")
+	if err != nil {
+		return err
+	}
+	var hidden strings.Builder
+	for entry := range strings.SplitSeq(out, "\x00") {
+		if tag, path, ok := strings.Cut(entry, " "); ok && tag != strings.ToUpper(tag) {
+			hidden.WriteString(path + "\x00")
+		}
+	}
+	if hidden.Len() == 0 {
+		return nil
+	}
+	_, err = s.runWith(ctx, hidden.String(), "update-index", "--no-assume-unchanged", "-z", "--stdin")
+	return err
 }
 
 // configure writes the shadow's configuration: the format of the workspace's objects and
@@ -103,7 +131,7 @@ func (s *shadow) configure(ctx context.Context, common *os.Root) error {
 	if err := s.copyAs(common, "config", "untrusted", maxConfigBytes, true); err != nil {
 		return err
 	}
-	settings := []string{"[core]", "\tbare = false", "\tfilemode = true"}
+	settings := []string{"[core]", "\tbare = false", "\tfilemode = true", "\tsparseCheckout = true"}
 	format, refs := s.setting(ctx, "extensions.objectFormat"), s.setting(ctx, "extensions.refStorage")
 	if refs != "" && refs != "files" {
 		return fmt.Errorf("its refs are kept as %q", refs)

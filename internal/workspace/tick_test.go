@@ -14,6 +14,7 @@ import (
 )
 
 func TestASessionEndedByHandLosesItsTokenSoon(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, other := f.checkout(t, "r/a"), f.checkout(t, "r/b")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -51,6 +52,7 @@ func TestAKilledServerEndsAllSessionsAndTheNextActivationStartsOne(t *testing.T)
 		},
 	} {
 		t.Run(what, func(t *testing.T) {
+			t.Parallel()
 			f := newFleet(t)
 			w, other := f.checkout(t, "r/a"), f.checkout(t, "r/b")
 			f.activate(t, w, workspace.ActivateOptions{})
@@ -82,6 +84,7 @@ func (f *fleet) serverPID(t *testing.T) int {
 }
 
 func TestARemovedSocketEndsNothing(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -102,6 +105,7 @@ func TestARemovedSocketEndsNothing(t *testing.T) {
 }
 
 func TestATmuxThatDoesNotAnswerProvesNothing(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -122,6 +126,7 @@ func TestATmuxThatDoesNotAnswerProvesNothing(t *testing.T) {
 }
 
 func TestWhatRunsInASessionIsSeen(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, dead := f.checkout(t, "r/a"), f.checkout(t, "r/dead")
 	f.activate(t, w, workspace.ActivateOptions{Command: []string{"sleep", "60"}})
@@ -143,6 +148,7 @@ func TestWhatRunsInASessionIsSeen(t *testing.T) {
 // TestAKillServerInAPaneReachesNobody types the commands as an agent would, in the shell of a
 // session of ours.
 func TestAKillServerInAPaneReachesNobody(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, sibling := f.checkout(t, "r/a"), f.checkout(t, "r/b")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -167,6 +173,7 @@ func TestAKillServerInAPaneReachesNobody(t *testing.T) {
 }
 
 func TestANewPortReachesEverySession(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, other := f.checkout(t, "r/a"), f.checkout(t, "r/b")
 	f.activate(t, w, workspace.ActivateOptions{})
