@@ -371,6 +371,22 @@ func TestAReportThatOutlivesItsSessionIsNotTheNextOnes(t *testing.T) {
 	}
 }
 
+func TestAReportThatOutlivesItsSessionLeavesTheNextAgentAlone(t *testing.T) {
+	b, m := newFleet(t)
+	register(t, b, alpha)
+	var next *api.AgentStatus
+	m.onAppend = func() {
+		m.onAppend = nil
+		b.Drop(alpha)
+		next = register(t, b, alpha)
+	}
+	_, err := b.Report(t.Context(), alpha, api.Building, "x")
+	expectError(t, err, api.Conflict, "not active")
+	if b.Get(alpha) != next || m.sessions[alpha] != encode(next) {
+		t.Errorf("the new session has status %+v and record %q, want those of its own agent %+v", b.Get(alpha), m.sessions[alpha], next)
+	}
+}
+
 func TestAChangeThatBeganIsDoneWhateverBecomesOfTheCall(t *testing.T) {
 	b, m := newFleet(t)
 	ctx, cancel := context.WithCancel(t.Context())

@@ -7,9 +7,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -129,7 +131,8 @@ func TestReadChoosesAsAsked(t *testing.T) {
 	}
 }
 
-func TestReadOfSinceLeavesOutNoFileThatCounts(t *testing.T) {
+// A file is passed over by its age, and only where that shows that nothing in it counts.
+func TestReadOfSinceOpensNoOlderFile(t *testing.T) {
 	dir := t.TempDir()
 	l := openSmallLog(t, dir)
 	for i := range 40 {
@@ -146,6 +149,10 @@ func TestReadOfSinceLeavesOutNoFileThatCounts(t *testing.T) {
 	first := all[len(all)-9] // in the file before the last
 	if got := reasons(readAll(t, dir, Query{Since: first.Time})); !slices.Equal(got, count(31, 40)) {
 		t.Errorf("Read(since event 31) gave %q, want 31 to 39", got)
+	}
+	got := reasons(readAll(t, dir, Query{Since: long.Add(time.Minute)}))
+	if len(got) == 40 || !slices.Equal(got, count(40-len(got), 40)) {
+		t.Errorf("Read(since a time after the older files were written) gave %q, want what the two newest hold", got)
 	}
 }
 
@@ -230,6 +237,50 @@ func TestFollowingReadMissesNothingAcrossRotations(t *testing.T) {
 	}
 	if want := count(0, events); !slices.Equal(got, want) {
 		t.Errorf("Read gave %d events, want %d:\n%s", len(got), events, strings.Join(got, " "))
+	}
+}
+
+// The narrow moments are between a reader's last read and the rotation, and between two renames.
+func TestATailThatKeepsUpMissesNothing(t *testing.T) {
+	const events, ahead = 4000, 20
+	dir := t.TempDir()
+	l := openSmallLog(t, dir)
+	var seen atomic.Int64
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := range events {
+			if err := l.Append(numbered(i)); err != nil {
+				t.Errorf("Append = %v", err)
+				return
+			}
+			// Five files keep more than these.
+			for int64(i)-seen.Load() > ahead && !t.Failed() {
+				runtime.Gosched()
+			}
+		}
+	}()
+	tail := &tail{path: filepath.Join(dir, EventsFile)}
+	defer tail.close()
+	deadline := time.Now().Add(time.Minute)
+	for want := 0; want < events && time.Now().Before(deadline) && !t.Failed(); {
+		line, err := tail.next()
+		if err != nil {
+			t.Errorf("next() = %v", err)
+		}
+		if line == nil {
+			continue
+		}
+		var e api.Event
+		if err := json.Unmarshal(line, &e); err != nil || e.Reason != fmt.Sprint(want) {
+			t.Errorf("next() = %q, want event %d", line, want)
+		}
+		want++
+		seen.Store(int64(want))
+	}
+	<-done
+	if seen.Load() != events && !t.Failed() {
+		t.Errorf("the tail gave %d events, want %d", seen.Load(), events)
 	}
 }
 
