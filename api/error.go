@@ -21,14 +21,28 @@ const (
 
 // HTTPStatus is the status under which an Error with this code travels. Unknown codes give 500.
 func (c Code) HTTPStatus() int {
-	statuses := map[Code]int{
-		Invalid: 400, Unauthenticated: 401, Forbidden: 403, NotFound: 404, Conflict: 409,
-		RateLimited: 429, Unsupported: 501, Unavailable: 503, OutcomeUnknown: 504,
+	switch c {
+	case Invalid:
+		return 400
+	case Unauthenticated:
+		return 401
+	case Forbidden:
+		return 403
+	case NotFound:
+		return 404
+	case Conflict:
+		return 409
+	case RateLimited:
+		return 429
+	case Unsupported:
+		return 501
+	case Unavailable:
+		return 503
+	case OutcomeUnknown:
+		return 504
+	default:
+		return 500
 	}
-	if s, ok := statuses[c]; ok {
-		return s
-	}
-	return 500
 }
 
 // Error is a failure for three readers: a program reads Code and Reason, an agent or a person

@@ -1,14 +1,12 @@
-package atlas_test
+package atlas
 
 import (
 	"strings"
 	"testing"
-
-	"fleet/internal/atlas"
 )
 
-func TestURLsThatGitCanClone(t *testing.T) {
-	for _, url := range []string{
+func cloneable() []string {
+	return []string{
 		"https://github.com/acme/widgets.git",
 		"https://git.example:8443/acme/widgets",
 		"https://[::1]:8443/acme/widgets",
@@ -16,6 +14,7 @@ func TestURLsThatGitCanClone(t *testing.T) {
 		"https://git.example/@scope/widgets",
 		"ssh://git@github.com/acme/widgets.git",
 		"ssh://git@github.com:2222/acme/widgets.git",
+		"ssh+git://git@github.com/acme/widgets.git",
 		"git@github.com:acme/widgets.git",
 		"git@[::1]:acme/widgets.git",
 		"github.com:acme/widgets.git",
@@ -26,15 +25,19 @@ func TestURLsThatGitCanClone(t *testing.T) {
 		"/srv/a::b",
 		"../widgets",
 		"/srv/with blank/é.git",
-	} {
-		if err := atlas.CheckURL(url); err != nil {
+	}
+}
+
+func TestURLsThatGitCanClone(t *testing.T) {
+	for _, url := range cloneable() {
+		if err := CheckURL(url); err != nil {
 			t.Errorf("CheckURL(%q) = %v, want nil", url, err)
 		}
 	}
 }
 
-func TestURLsThatCarrySecretsOrCommands(t *testing.T) {
-	for _, url := range []string{
+func uncloneable() []string {
+	return []string{
 		"",
 		" https://github.com/a/b",
 		"https://github.com/a/b\n",
@@ -66,8 +69,12 @@ func TestURLsThatCarrySecretsOrCommands(t *testing.T) {
 		"ssh://git%3aSECRET@github.com/a/b",
 		"ssh://-oProxyCommand=SECRET/a",
 		"git:SECRET@github.com:a/b",
-	} {
-		err := atlas.CheckURL(url)
+	}
+}
+
+func TestURLsThatCarrySecretsOrCommands(t *testing.T) {
+	for _, url := range uncloneable() {
+		err := CheckURL(url)
 		if err == nil {
 			t.Errorf("CheckURL(%q) = nil, want an error", url)
 			continue
@@ -79,9 +86,9 @@ func TestURLsThatCarrySecretsOrCommands(t *testing.T) {
 }
 
 func TestAFilesErrorNeverRepeatsASecret(t *testing.T) {
-	f := atlas.New(0)
-	f.Repos["a"] = atlas.Repo{URL: "https://SECRET@github.com/a/b", Forge: "github", APIURL: "https://SECRET@api.github.com"}
-	f.Repos["b"] = atlas.Repo{URL: "https://github.com/a/b", Forge: "github", APIURL: "https://api.github.com/?token=SECRET"}
+	f := New(0)
+	f.Repos["a"] = Repo{URL: "https://SECRET@github.com/a/b", Forge: "github", APIURL: "https://SECRET@api.github.com"}
+	f.Repos["b"] = Repo{URL: "https://github.com/a/b", Forge: "github", APIURL: "https://api.github.com/?token=SECRET"}
 	err := f.Check()
 	if err == nil {
 		t.Fatal("Check() = nil, want an error")
@@ -105,19 +112,19 @@ func TestVariablesThatMayReachAPane(t *testing.T) {
 		"CLAUDECODE": false, "CODEX_THREAD_ID": false, "TMUX": false, "TMUX_PANE": false, "TMUX_TMPDIR": false,
 	}
 	for name, ok := range cases {
-		if err := atlas.CheckEnvName(name); (err == nil) != ok {
+		if err := CheckEnvName(name); (err == nil) != ok {
 			t.Errorf("CheckEnvName(%q) = %v, want allowed: %v", name, err, ok)
 		}
 	}
 }
 
 func TestEveryForgeTokenStaysOut(t *testing.T) {
-	for _, name := range atlas.ForgeTokens() {
-		if !atlas.IsForgeToken(name) || atlas.CheckEnvName(name) == nil {
+	for _, name := range ForgeTokens() {
+		if !IsForgeToken(name) || CheckEnvName(name) == nil {
 			t.Errorf("%s may reach a pane", name)
 		}
 	}
-	if atlas.IsForgeToken("ANTHROPIC_API_KEY") {
+	if IsForgeToken("ANTHROPIC_API_KEY") {
 		t.Error("IsForgeToken(ANTHROPIC_API_KEY) = true")
 	}
 }
