@@ -42,22 +42,23 @@ func TestThePeersServe(t *testing.T) {
 		}
 	})
 	t.Run("the bare handler answers what it was given", func(t *testing.T) {
-		if got := string(one(t, bare, post(bare, "/canned", "", getStatus))); got != canned {
-			t.Errorf("POST /canned answers %s, want %s", got, canned)
+		for name, got := range answers(t, request{bare, "/canned", "", getStatus}) {
+			if got != canned {
+				t.Errorf("POST /canned by %s clients answers %s, want %s", name, got, canned)
+			}
 		}
 	})
 	t.Run("go-sdk answers with the tool's text, to its token alone", func(t *testing.T) {
 		sdk := serve(t, b.program("gosdk", "-text", answer, "-token", "good"))
-		if got := string(one(t, sdk, post(sdk, "/", "good", getStatus))); !strings.Contains(got, `\"text\":\"null\"`) {
-			t.Errorf("the tool answers %s, want the text of its file", got)
+		for name, got := range answers(t, request{sdk, "/", "good", getStatus}) {
+			if !strings.Contains(got, `\"text\":\"null\"`) {
+				t.Errorf("the tool answers %s clients with %s, want the text of its file", name, got)
+			}
 		}
-		c, err := dial(t.Context(), sdk, post(sdk, "/", "bad", getStatus), 1)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.close()
-		if calls, _, err := c.run(time.Second); err == nil {
-			t.Errorf("with another token %d calls went well", calls)
+		refused := usualClients(request{sdk, "/", "bad", getStatus}, 2)
+		defer refused.close()
+		if calls, _, err := refused.run(time.Second); err == nil || calls > 0 {
+			t.Errorf("with another token %d calls went well: %v", calls, err)
 		}
 	})
 }
@@ -72,16 +73,24 @@ func serve(t *testing.T, p program) (address string) {
 	return address
 }
 
-func one(t *testing.T, address string, request []byte) []byte {
+// answers gives what either kind of client gets, after some calls on the same connection.
+func answers(t *testing.T, r request) map[string]string {
 	t.Helper()
-	c, err := dial(t.Context(), address, request, 1)
+	lean, err := leanClients(t.Context(), r, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.close()
-	body, err := c.call(c.conns[0])
-	if err != nil {
-		t.Fatal(err)
+	out := map[string]string{}
+	for name, c := range map[string]*clients{"lean": lean, "usual": usualClients(r, 1)} {
+		defer c.close()
+		if calls, took, err := c.run(10 * time.Millisecond); err != nil || calls == 0 || took <= 0 {
+			t.Fatalf("%s clients made %d calls in %v: %v", name, calls, took, err)
+		}
+		body, err := c.calls[0]()
+		if err != nil {
+			t.Fatalf("%s client: %v", name, err)
+		}
+		out[name] = string(body)
 	}
-	return body
+	return out
 }

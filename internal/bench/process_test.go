@@ -44,3 +44,13 @@ func TestSessionsAreNamedAsTheShipNamesThem(t *testing.T) {
 		t.Errorf("sessionName(r, w) = %s, want %s", got, want)
 	}
 }
+
+func TestTheHeapIsReadFromTheServersTest(t *testing.T) {
+	got, err := heapPerWorkspace([]byte("=== RUN\n    bench_test.go:1: a workspace takes 9216 bytes of heap\nPASS\n"))
+	if err != nil || got.median() != 9 {
+		t.Errorf("heapPerWorkspace = %v, %v; want 9 KiB", got, err)
+	}
+	if got, err := heapPerWorkspace([]byte("testing: warning: no tests to run\nPASS\n")); err == nil {
+		t.Errorf("without the test's line it gives %v", got)
+	}
+}

@@ -12,17 +12,6 @@ import (
 
 const getStatus = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"agent_status_get","arguments":{}}}`
 
-// contender is a server that is measured.
-type contender struct {
-	name    string
-	pid     int
-	address string
-	request []byte
-
-	many, one       series // calls a second on 32 connections and on one
-	manyCPU, oneCPU series // µs of the server's processor time a call
-}
-
 func measureShip(ctx context.Context, b *bench) ([]row, error) {
 	f, err := b.newFleet(ctx, "s")
 	if err != nil {
@@ -43,16 +32,12 @@ func measureShip(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	defer stop()
-	full := 2 * time.Second
-	if b.short {
-		full = time.Second
-	}
 	order := []*contender{bare, ship, sdk}
-	for i := range b.rounds(8) {
+	for i := range b.rounds(12) {
 		b.say("  round %d", i+1)
 		for j := range order {
 			c := order[(i+j)%len(order)]
-			if err := c.round(ctx, full); err != nil {
+			if err := c.round(ctx); err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)
 			}
 		}
@@ -63,47 +48,61 @@ func measureShip(ctx context.Context, b *bench) ([]row, error) {
 // shipRows holds the ship against its peers.
 func shipRows(bare, ship, sdk *contender) []row {
 	rate := func(s series) string { return fmt.Sprintf("%.0f/s", s.median()) }
-	cpu := func(c *contender) string {
-		return fmt.Sprintf("%s %.0f (%.0f)", c.name, c.manyCPU.median(), c.oneCPU.median())
-	}
+	cpu := func(c *contender) string { return fmt.Sprintf("%s %.0f µs", c.name, c.cpu.median()) }
 	return []row{
 		{"calls/s, 32 in flight ÷ bare handler", "×", ship.many.over(bare.many), atLeast(0.45), rate(ship.many) + " ÷ " + rate(bare.many)},
 		{"calls/s, 32 in flight ÷ go-sdk", "×", ship.many.over(sdk.many), atLeast(3.5), rate(ship.many) + " ÷ " + rate(sdk.many)},
+		{"as the first, but clients that cost less", "×", ship.lean.over(bare.lean), limit{}, rate(ship.lean) + " ÷ " + rate(bare.lean)},
 		{"calls/s, one at a time ÷ bare handler", "×", ship.one.over(bare.one), limit{}, rate(ship.one) + " ÷ " + rate(bare.one)},
 		{"calls/s, one at a time ÷ go-sdk", "×", ship.one.over(sdk.one), limit{}, rate(ship.one) + " ÷ " + rate(sdk.one)},
-		{"processor time a call ÷ bare handler", "×", ship.manyCPU.over(bare.manyCPU), limit{}, "µs at 32 (at one): " + cpu(ship) + ", " + cpu(bare) + ", " + cpu(sdk)},
+		{"server's processor time ÷ bare handler's", "×", ship.cpu.over(bare.cpu), limit{}, "a call, 32 in flight: " + cpu(ship) + ", " + cpu(bare) + ", " + cpu(sdk)},
 	}
 }
 
-// round measures c for d on many connections, and for half of it on one.
-func (c *contender) round(ctx context.Context, d time.Duration) error {
-	rate, cpu, err := c.measure(ctx, width, d)
+// contender is a server that is measured.
+type contender struct {
+	name string
+	pid  int
+	ask  request
+
+	many, one series // calls a second with 32 clients and with one
+	lean      series // with 32 clients that cost less
+	cpu       series // µs of the server's processor time a call, with 32 clients
+}
+
+// round measures c for a good two seconds in all.
+func (c *contender) round(ctx context.Context) error {
+	rate, cpu, err := c.measure(usualClients(c.ask, width), time.Second)
 	if err != nil {
 		return err
 	}
-	c.many, c.manyCPU = append(c.many, rate), append(c.manyCPU, cpu)
-	if rate, cpu, err = c.measure(ctx, 1, d/2); err != nil {
+	c.many, c.cpu = append(c.many, rate), append(c.cpu, cpu)
+	if rate, _, err = c.measure(usualClients(c.ask, 1), time.Second/2); err != nil {
 		return err
 	}
-	c.one, c.oneCPU = append(c.one, rate), append(c.oneCPU, cpu)
-	return nil
+	c.one = append(c.one, rate)
+	lean, err := leanClients(ctx, c.ask, width)
+	if err != nil {
+		return err
+	}
+	if rate, _, err = c.measure(lean, time.Second/2); err != nil {
+		return err
+	}
+	c.lean = append(c.lean, rate)
+	return ctx.Err()
 }
 
 // measure gives calls a second and processor time a call in µs, after a warm-up.
-func (c *contender) measure(ctx context.Context, connections int, d time.Duration) (rate, cpu float64, err error) {
-	clients, err := dial(ctx, c.address, c.request, connections)
-	if err != nil {
-		return 0, 0, err
-	}
-	defer clients.close()
-	if _, _, err := clients.run(d / 5); err != nil {
+func (c *contender) measure(by *clients, d time.Duration) (rate, cpu float64, err error) {
+	defer by.close()
+	if _, _, err := by.run(d / 5); err != nil {
 		return 0, 0, err
 	}
 	before, err := cpuTime(c.pid)
 	if err != nil {
 		return 0, 0, err
 	}
-	calls, took, err := clients.run(d)
+	calls, took, err := by.run(d)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -123,37 +122,39 @@ func (f *fleet) contender(ctx context.Context) (*contender, []byte, error) {
 	if _, err := f.operate(ctx, "activate", 0, nil); err != nil {
 		return nil, nil, err
 	}
-	for tool, arguments := range map[string]string{
-		"agent_init": `{"model":"a-model-of-1","provider":"a-provider","harness":"bench"}`,
+	for _, call := range [][2]string{
+		{"agent_init", `{"model":"a-model-of-1","provider":"a-provider","harness":"bench"}`},
+		{"agent_status", `{"state":"building","description":"measuring how long a call takes, round by round"}`},
 	} {
-		if _, err := f.command("call", "r/w0", tool, arguments).output(ctx); err != nil {
+		if _, err := f.command("call", "r/"+workspaceName(0), call[0], call[1]).output(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	const working = `{"state":"building","description":"measuring how long a call takes, round by round"}`
-	if _, err := f.command("call", "r/w0", "agent_status", working).output(ctx); err != nil {
-		return nil, nil, err
-	}
-	address, err := f.variable(ctx, 0, "FLEET_AGENT_MCP_URL")
+	ask, err := f.askStatus(ctx)
 	if err != nil {
 		return nil, nil, err
+	}
+	one := usualClients(ask, 1)
+	defer one.close()
+	answer, err := one.calls[0]()
+	return &contender{name: "ship", pid: f.ship.pid(), ask: ask}, answer, err
+}
+
+// askStatus is agent_status_get, as an agent in r/w0 asks it.
+func (f *fleet) askStatus(ctx context.Context) (request, error) {
+	address, err := f.variable(ctx, 0, "FLEET_AGENT_MCP_URL")
+	if err != nil {
+		return request{}, err
 	}
 	token, err := f.variable(ctx, 0, "FLEET_AGENT_MCP_TOKEN")
 	if err != nil {
-		return nil, nil, err
+		return request{}, err
 	}
 	u, err := url.Parse(address)
 	if err != nil {
-		return nil, nil, err
+		return request{}, err
 	}
-	c := &contender{name: "ship", pid: f.ship.pid(), address: u.Host, request: post(u.Host, u.EscapedPath(), token, getStatus)}
-	one, err := dial(ctx, c.address, c.request, 1)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer one.close()
-	answer, err := one.call(one.conns[0])
-	return c, answer, err
+	return request{u.Host, u.EscapedPath(), token, getStatus}, nil
 }
 
 // bareContender answers with the ship's own bytes, unasked.
@@ -166,7 +167,7 @@ func (b *bench) bareContender(ctx context.Context, answer []byte) (*contender, f
 	if err != nil {
 		return nil, nil, err
 	}
-	return &contender{name: "bare handler", pid: d.pid(), address: address, request: post(address, "/canned", "none", getStatus)}, d.stop, nil
+	return &contender{name: "bare handler", pid: d.pid(), ask: request{address, "/canned", "none", getStatus}}, d.stop, nil
 }
 
 // sdkContender has a tool that answers with the text of the ship's.
@@ -184,9 +185,10 @@ func (b *bench) sdkContender(ctx context.Context, answer []byte) (*contender, fu
 	if err := os.WriteFile(path, []byte(whole.Result.Content[0].Text), 0o600); err != nil {
 		return nil, nil, err
 	}
-	d, address, _, err := b.program("gosdk", "-text", path, "-token", "of-the-peer").serve(ctx, ":")
+	const token = "of-the-peer"
+	d, address, _, err := b.program("gosdk", "-text", path, "-token", token).serve(ctx, ":")
 	if err != nil {
 		return nil, nil, err
 	}
-	return &contender{name: "go-sdk", pid: d.pid(), address: address, request: post(address, "/", "of-the-peer", getStatus)}, d.stop, nil
+	return &contender{name: "go-sdk", pid: d.pid(), ask: request{address, "/", token, getStatus}}, d.stop, nil
 }

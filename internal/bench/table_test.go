@@ -130,7 +130,7 @@ func TestAPeerThatIsMissingIsNotAMetTarget(t *testing.T) {
 
 func TestTheShipsRowsTurnOnTheirTargets(t *testing.T) {
 	made := func(rate float64) *contender {
-		return &contender{many: series{rate}, one: series{1}, manyCPU: series{1}, oneCPU: series{1}}
+		return &contender{many: series{rate}, one: series{1}, lean: series{1}, cpu: series{1}}
 	}
 	cases := map[string]struct {
 		bare, ship, sdk float64
