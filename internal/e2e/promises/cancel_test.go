@@ -2,22 +2,42 @@ package promises_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 )
 
-// frozen stops the ship while send hands it requests, and lets it go on when they are all in
-// flight: none is answered before. marks are looked for in the kernel's hands, not the ship's.
+// frozen stops the ship while send hands it requests, so that all are in flight before the first
+// is answered.
 func (f *fleet) frozen(t *testing.T, send func()) {
 	t.Helper()
 	f.daemon.signal(t, syscall.SIGSTOP)
 	defer f.daemon.signal(t, syscall.SIGCONT)
+	if !poll(func() bool { return stopped(f.daemon.cmd.Process.Pid) }) {
+		t.Fatal("the ship does not stop")
+	}
 	send()
+}
+
+// stopped says that no thread of a process runs any more; the signal alone does not.
+func stopped(pid int) bool {
+	files, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	for _, file := range files {
+		raw, err := os.ReadFile(file)
+		_, state, found := strings.Cut(string(raw), ") ")
+		if err != nil || !found || state[0] != 'T' {
+			return false
+		}
+	}
+	return len(files) > 0
 }
 
 const cancelSeven = `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`
 
 func TestACancelTouchesNoOtherClientsCall(t *testing.T) {
+	needsProc(t)
 	t.Parallel()
 	f := serving(t)
 	f.activate(t, "one", "two")
@@ -45,6 +65,7 @@ func TestACancelTouchesNoOtherClientsCall(t *testing.T) {
 
 // Over HTTP a cancel by message is taken and dropped, since an id says nothing about the client.
 func TestACancelOverHTTPEndsNothing(t *testing.T) {
+	needsProc(t)
 	t.Parallel()
 	f := serving(t)
 	f.activate(t, "one")
@@ -69,6 +90,7 @@ func TestACancelOverHTTPEndsNothing(t *testing.T) {
 }
 
 func TestClientsWithTheSameIDsGetTheirOwnAnswers(t *testing.T) {
+	needsProc(t)
 	t.Parallel()
 	f := serving(t)
 	names := []string{"one", "two", "three"}

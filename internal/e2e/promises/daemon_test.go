@@ -136,9 +136,11 @@ func (f *fleet) tmux(t *testing.T, args ...string) string {
 }
 
 // session names the tmux session of a workspace of "r", as a target.
-func session(t *testing.T, name string) string {
+func session(t *testing.T, name string) string { return sessionOf(t, "r", name) }
+
+func sessionOf(t *testing.T, repo, name string) string {
 	t.Helper()
-	id, err := atlas.NewID("r", name)
+	id, err := atlas.NewID(repo, name)
 	if err != nil {
 		t.Fatal(err)
 	}

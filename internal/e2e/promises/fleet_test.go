@@ -62,7 +62,8 @@ func serving(t *testing.T, env ...string) *fleet {
 	return f
 }
 
-func (f *fleet) removeAll(t *testing.T) {
+// end stops whatever of ours runs.
+func (f *fleet) end(t *testing.T) {
 	if f.daemon != nil {
 		f.daemon.stop(t)
 	}
@@ -73,6 +74,10 @@ func (f *fleet) removeAll(t *testing.T) {
 		c := exec.Command("tmux", "-N", "-S", socket, "kill-server")
 		_ = c.Run() // where none runs there is none to end
 	}
+}
+
+func (f *fleet) removeAll(t *testing.T) {
+	f.end(t)
 	ids, _ := filepath.Glob(filepath.Join(f.root, "*", "*"))
 	for _, dir := range ids {
 		if id, err := atlas.NewID(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)); err == nil {

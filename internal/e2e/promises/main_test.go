@@ -4,10 +4,13 @@
 package promises_test
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"testing"
 )
 
@@ -34,6 +37,11 @@ func buildAndRun(m *testing.M) int {
 		os.Unsetenv(name)
 	}
 	os.Setenv(programs, dir)
+	// The tests wait for other processes most of the time.
+	flag.Parse()
+	if own := flag.Lookup("test.parallel"); own.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
+		_ = own.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
+	}
 	return m.Run()
 }
 
