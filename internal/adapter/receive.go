@@ -116,7 +116,7 @@ func (s *session) answer(c *call, m message, text []byte) bool {
 		return false
 	}
 	if a.claim() {
-		s.learn(c, m)
+		s.learn(c.message, m)
 		s.out.write(restore(text, m, a.id))
 	}
 	return true
@@ -134,9 +134,9 @@ func restore(text []byte, m message, id []byte) []byte {
 }
 
 // learn keeps the version that an initialize negotiated, for the headers of what follows.
-func (s *session) learn(c *call, m message) {
-	if c.message.method == methodInitialize && m.result != nil {
-		version := unquote(field(m.result, "protocolVersion"))
+func (s *session) learn(asked, answer message) {
+	if asked.method == methodInitialize && answer.result != nil {
+		version := unquote(field(answer.result, "protocolVersion"))
 		s.version.Store(&version)
 	}
 }

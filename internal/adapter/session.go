@@ -115,7 +115,9 @@ func (s *session) takeMessage(line []byte, m message) {
 		s.cancelled(m)
 	case s.outside != nil:
 		if kind == request {
-			s.out.write(s.outside.answer(m))
+			answer := s.outside.answer(m)
+			s.learn(m, parse(answer))
+			s.out.write(answer)
 		}
 	default:
 		c := newCall(line)

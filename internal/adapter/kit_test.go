@@ -1,0 +1,429 @@
+package adapter_test
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fleet/internal/atlas"
+	"fleet/internal/token"
+)
+
+// patience is how long a test waits for what must come at once; the machine may be busy.
+const patience = 15 * time.Second
+
+// program is the agent-mcp that TestMain built.
+func program() string { return os.Getenv("ADAPTER_TEST_PROGRAM") }
+
+func TestMain(m *testing.M) {
+	if port := os.Getenv("ADAPTER_TEST_LISTEN"); port != "" {
+		os.Exit(listenAsAnotherUser(port))
+	}
+	os.Exit(buildAndRun(m))
+}
+
+func buildAndRun(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "am")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	args := []string{"build", "-o", filepath.Join(dir, "agent-mcp"), "-ldflags", "-X main.version=v1.2.3"}
+	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
+		args = append(args, "-race")
+	}
+	if out, err := exec.Command("go", append(args, "fleet/cmd/agent-mcp")...).CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+		return 1
+	}
+	os.Setenv("ADAPTER_TEST_PROGRAM", filepath.Join(dir, "agent-mcp"))
+	return m.Run()
+}
+
+// posted is one request as the far end got it.
+type posted struct {
+	header http.Header
+	host   string
+	path   string
+	body   string
+	id     string // as written; "" for a notification
+	method string
+}
+
+// far is the ship's end: a real HTTP server that answers as a test says.
+type far struct {
+	listener net.Listener
+	server   *http.Server
+	reply    func(w http.ResponseWriter, r *http.Request, p posted)
+
+	mu  sync.Mutex
+	got []posted
+}
+
+// newFar serves reply on 127.0.0.1 until the test ends; nil means result.
+func newFar(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, p posted)) *far {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &far{listener: l, reply: reply}
+	if reply == nil {
+		f.reply = result
+	}
+	f.serve()
+	t.Cleanup(f.close)
+	return f
+}
+
+func (f *far) serve() {
+	f.server = &http.Server{Handler: http.HandlerFunc(f.handle)}
+	go f.server.Serve(f.listener)
+}
+
+func (f *far) close() { _ = f.server.Close() }
+
+// restart ends the server and its connections at once, runs away, and serves on the same port.
+func (f *far) restart(t *testing.T, away func()) {
+	t.Helper()
+	address := f.listener.Addr().String()
+	f.close()
+	away()
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.listener = l
+	f.serve()
+}
+
+func (f *far) handle(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	var m struct {
+		ID     json.RawMessage `json:"id"`
+		Method string          `json:"method"`
+	}
+	_ = json.Unmarshal(body, &m)
+	p := posted{r.Header, r.Host, r.URL.EscapedPath(), string(body), string(m.ID), m.Method}
+	f.mu.Lock()
+	f.got = append(f.got, p)
+	f.mu.Unlock()
+	f.reply(w, r, p)
+}
+
+func (f *far) port() int { return f.listener.Addr().(*net.TCPAddr).Port }
+
+func (f *far) posts() []posted {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return append([]posted(nil), f.got...)
+}
+
+// answered is the answer that the far end gives to id where nothing else is asked for.
+func answered(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"result":{"ok":true}}` }
+
+// result answers as a sound ship does.
+func result(w http.ResponseWriter, _ *http.Request, p posted) {
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case p.id == "":
+		w.WriteHeader(http.StatusAccepted)
+	case p.method == "initialize":
+		io.WriteString(w, `{"jsonrpc":"2.0","id":`+p.id+`,"result":{"protocolVersion":"2025-06-18","capabilities":{},"serverInfo":{"name":"fleet-agent","version":"v1.2.3"}}}`)
+	default:
+		io.WriteString(w, answered(p.id))
+	}
+}
+
+// workspace is a real one in an atlas of its own.
+type workspace struct {
+	root string
+	id   atlas.ID
+	env  []string
+}
+
+// newWorkspace makes the workspace r/w of an atlas whose ship listens on port, and the
+// environment that the ship puts into its session.
+func newWorkspace(t *testing.T, port int) *workspace {
+	t.Helper()
+	return newNamedWorkspace(t, port, atlas.ID{Repo: "r", Name: "w"})
+}
+
+func newNamedWorkspace(t *testing.T, port int, id atlas.ID) *workspace {
+	t.Helper()
+	root, err := os.MkdirTemp("", "at") // short: it holds a socket
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(root) })
+	if root, err = filepath.EvalSymlinks(root); err != nil {
+		t.Fatal(err)
+	}
+	w := &workspace{root: root, id: id}
+	if err := os.MkdirAll(filepath.Join(w.dir(), ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	w.setPort(t, port)
+	w.env = []string{
+		"HOME=/nonexistent", "PATH=" + os.Getenv("PATH"),
+		"FLEET_AGENT_MCP_TOKEN=" + token.Mint().Reveal(), "FLEET_AGENT_MCP_URL=" + w.url(port),
+	}
+	return w
+}
+
+func (w *workspace) dir() string { return w.id.Dir(w.root) }
+
+func (w *workspace) url(port int) string {
+	return "http://127.0.0.1:" + strconv.Itoa(port) + w.id.MCPPath()
+}
+
+func (w *workspace) setPort(t *testing.T, port int) {
+	t.Helper()
+	writeAtlas(t, w.root, port)
+}
+
+func writeAtlas(t *testing.T, dir string, port int) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, "atlas.json"), fmt.Appendf(nil, `{"fleet":1,"port":%d,"repos":{}}`, port), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// token is the one in the environment.
+func (w *workspace) token() string {
+	for _, kv := range w.env {
+		if v, ok := strings.CutPrefix(kv, "FLEET_AGENT_MCP_TOKEN="); ok {
+			return v
+		}
+	}
+	return ""
+}
+
+// without is the environment lacking some variables.
+func (w *workspace) without(names ...string) []string {
+	var env []string
+	for _, kv := range w.env {
+		name, _, _ := strings.Cut(kv, "=")
+		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+name+" ") {
+			env = append(env, kv)
+		}
+	}
+	return env
+}
+
+// harness is a running agent-mcp and the two ends of its pipes.
+type harness struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	in     io.WriteCloser
+	lines  chan string
+	stderr *bytes.Buffer // to be read after end only
+	ended  chan struct{}
+	err    error
+	secret string
+}
+
+// start runs agent-mcp in the workspace as its session would.
+func (w *workspace) start(t *testing.T) *harness {
+	t.Helper()
+	return start(t, w.dir(), w.env)
+}
+
+// start runs agent-mcp in dir with exactly this environment. However the test goes, the process
+// ends with it, and every line on standard output is held to be a JSON-RPC message, and none on
+// either output to hold the token.
+func start(t *testing.T, dir string, env []string) *harness {
+	t.Helper()
+	h := &harness{t: t, cmd: exec.Command(program()), lines: make(chan string, 4096), stderr: &bytes.Buffer{}, ended: make(chan struct{})}
+	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = dir, env, h.stderr
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, "FLEET_AGENT_MCP_TOKEN="); ok {
+			h.secret = v
+		}
+	}
+	var err error
+	if h.in, err = h.cmd.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
+	out, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.cmd.Stdout = w
+	err = h.cmd.Start()
+	w.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	go h.read(out)
+	t.Cleanup(func() { h.kill() })
+	return h
+}
+
+func (h *harness) read(out *os.File) {
+	r := bufio.NewReaderSize(out, 1<<20)
+	for {
+		line, err := r.ReadString('\n')
+		if line != "" {
+			h.lines <- line
+		}
+		if err != nil {
+			break
+		}
+	}
+	close(h.lines)
+	out.Close()
+	h.err = h.cmd.Wait()
+	close(h.ended)
+}
+
+func (h *harness) kill() {
+	h.in.Close()
+	_ = h.cmd.Process.Kill()
+	<-h.ended
+	if h.secret != "" && strings.Contains(h.stderr.String(), h.secret) {
+		h.t.Error("standard error holds the token")
+	}
+}
+
+// send writes text as it stands; sendLine adds a newline.
+func (h *harness) send(text string) {
+	h.t.Helper()
+	if _, err := io.WriteString(h.in, text); err != nil {
+		h.t.Fatalf("write to agent-mcp: %v", err)
+	}
+}
+
+func (h *harness) sendLine(lines ...string) {
+	h.t.Helper()
+	h.send(strings.Join(lines, "\n") + "\n")
+}
+
+// line gives the next line of standard output without its newline.
+func (h *harness) line() string {
+	h.t.Helper()
+	select {
+	case line, ok := <-h.lines:
+		if !ok {
+			<-h.ended
+			h.t.Fatalf("agent-mcp ended (%v) where a line was due; it said %q", h.err, h.stderr)
+		}
+		text, ok := strings.CutSuffix(line, "\n")
+		if !ok || !json.Valid([]byte(text)) || text[0] != '{' && text[0] != '[' || strings.ContainsAny(text, "\r\n") {
+			h.t.Fatalf("standard output holds a line that is no JSON-RPC message: %.200q", line)
+		}
+		if h.secret != "" && strings.Contains(text, h.secret) {
+			h.t.Fatal("standard output holds the token")
+		}
+		return text
+	case <-time.After(patience):
+		h.t.Fatalf("no line on standard output within %v", patience)
+		return ""
+	}
+}
+
+// want sends lines and holds the next lines of output to be exactly these.
+func (h *harness) want(lines ...string) {
+	h.t.Helper()
+	for _, want := range lines {
+		if got := h.line(); got != want {
+			h.t.Fatalf("got %.300s\nwant %.300s", got, want)
+		}
+	}
+}
+
+// fault is a JSON-RPC error as it arrived.
+type fault struct {
+	ID    json.RawMessage `json:"id"`
+	Error struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+		Data    *struct {
+			Status     int    `json:"status"`
+			Body       string `json:"body"`
+			RetryAfter int    `json:"retry_after_seconds"`
+		} `json:"data"`
+	} `json:"error"`
+}
+
+// fault holds the next line to be an error for id that says text, and gives it.
+func (h *harness) fault(id string, code int, text string) fault {
+	h.t.Helper()
+	line := h.line()
+	var f fault
+	if err := json.Unmarshal([]byte(line), &f); err != nil {
+		h.t.Fatal(err)
+	}
+	if string(f.ID) != id || f.Error.Code != code || !strings.Contains(f.Error.Message, text) {
+		h.t.Fatalf("got %.600s\nwant an error %d under id %s that says %q", line, code, id, text)
+	}
+	return f
+}
+
+// alive shows that nothing more was written, and that the next call works.
+func (h *harness) alive() {
+	h.t.Helper()
+	h.sendLine(call(`"alive"`))
+	h.want(answered(`"alive"`))
+}
+
+// end closes the input, holds agent-mcp to end with status 0 and without another line, and
+// gives its standard error.
+func (h *harness) end() string {
+	h.t.Helper()
+	h.in.Close()
+	select {
+	case line, ok := <-h.lines:
+		if ok {
+			h.t.Fatalf("a line that nobody asked for: %.300s", line)
+		}
+	case <-time.After(patience):
+		h.t.Fatal("agent-mcp did not end with its input")
+	}
+	<-h.ended
+	if h.err != nil {
+		h.t.Fatalf("agent-mcp ended with %v; it said %q", h.err, h.stderr)
+	}
+	return h.stderr.String()
+}
+
+// call is a tools/call, and initialize and notify what their names say.
+func call(id string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"tools/call","params":{"name":"t","arguments":{}}}`
+}
+
+func initialize(id string) string {
+	return `{"jsonrpc":"2.0","id":` + id + `,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
+}
+
+func cancelled(id string) string {
+	return `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":` + id + `}}`
+}
+
+// eventually waits for a condition that must come true by itself.
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("never came true: %s", what)
+		}
+	}
+}
