@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,6 +144,22 @@ func (a *app) print(v any, text func(w io.Writer)) error {
 	out := json.NewEncoder(a.stdout)
 	out.SetIndent("", "  ")
 	return out.Encode(v)
+}
+
+// onWorkspace makes a command's function of what it does with the ship and the workspace that
+// its first argument names; rest is what follows.
+func (a *app) onWorkspace(f func(ctx context.Context, c *server.Client, t api.WorkspaceName, rest []string) error) func(*cobra.Command, []string) error {
+	return works(func(cmd *cobra.Command, args []string) error {
+		t, err := workspaceArg(args[0])
+		if err != nil {
+			return err
+		}
+		c, err := a.client()
+		if err != nil {
+			return err
+		}
+		return a.asked(f(cmd.Context(), c, t, args[1:]))
+	})
 }
 
 // workspaceArg reads REPO/NAME.

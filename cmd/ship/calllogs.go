@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,31 +11,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"fleet/api"
+	"fleet/internal/server"
 )
 
 func (a *app) callCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "call REPO/NAME TOOL [JSON]", Short: "Call a tool as the workspace's agent would, and print its text", Args: cobra.RangeArgs(2, 3),
 		Example: `  ship call widgets/main agent_status_get` + "\n" + `  ship call widgets/main agent_status '{"state":"idle","description":"waiting for work"}'`,
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
-				return err
-			}
-			req := api.CallRequest{WorkspaceName: t, Tool: args[1]}
-			if len(args) == 3 {
-				if !json.Valid([]byte(args[2])) {
-					return usage("%s is not JSON", args[2])
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, rest []string) error {
+			req := api.CallRequest{WorkspaceName: t, Tool: rest[0]}
+			if len(rest) == 2 {
+				if !json.Valid([]byte(rest[1])) {
+					return usage("%s is not JSON", rest[1])
 				}
-				req.Arguments = json.RawMessage(args[2])
+				req.Arguments = json.RawMessage(rest[1])
 			}
-			c, err := a.client()
+			result, err := c.Call(ctx, req)
 			if err != nil {
 				return err
-			}
-			result, err := c.Call(cmd.Context(), req)
-			if err != nil {
-				return a.asked(err)
 			}
 			if result.IsError && !a.json {
 				return errors.New(result.Text)
@@ -51,21 +45,13 @@ func (a *app) logsCommand() *cobra.Command {
 	var lines int
 	cmd := a.withJSON(&cobra.Command{
 		Use: "logs REPO/NAME", Short: "Print the text of a workspace's session", Args: cobra.ExactArgs(1),
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			if lines < 0 {
 				return usage("-n %d is less than 0", lines)
 			}
-			c, err := a.client()
+			logs, err := c.Logs(ctx, api.LogsRequest{WorkspaceName: t, Lines: lines})
 			if err != nil {
 				return err
-			}
-			logs, err := c.Logs(cmd.Context(), api.LogsRequest{WorkspaceName: t, Lines: lines})
-			if err != nil {
-				return a.asked(err)
 			}
 			return a.print(logs, func(w io.Writer) { fmt.Fprintln(w, strings.TrimRight(cleanText(logs.Text), "\n ")) })
 		}),

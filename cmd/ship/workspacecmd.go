@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 
@@ -8,26 +9,19 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/server"
 )
 
 func (a *app) createCommand() *cobra.Command {
 	var branch, from string
 	cmd := &cobra.Command{
 		Use: "create REPO/NAME", Short: "Clone a registered repository into a new workspace", Args: cobra.ExactArgs(1),
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
-				return err
-			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			progress := newProgress(a.stderr)
-			made, err := c.Create(cmd.Context(), api.CreateRequest{WorkspaceName: t, Branch: branch, From: from}, progress.show)
+			made, err := c.Create(ctx, api.CreateRequest{WorkspaceName: t, Branch: branch, From: from}, progress.show)
 			progress.end()
 			if err != nil {
-				return a.asked(err)
+				return err
 			}
 			fmt.Fprintf(a.stdout, "%s is at %s, on %s.\nNext: ship activate %[1]s\n", targetName(t), clean(made.Path), clean(deref(made.Branch, "a detached HEAD")))
 			return nil
@@ -44,21 +38,13 @@ func (a *app) activateCommand() *cobra.Command {
 		Use: "activate REPO/NAME [-- CMD ARG…]", Short: "Start a workspace's tmux session, with its token", Args: commandAfterDash,
 		Long: "Start a workspace's tmux session, in which CMD runs, else your shell. The session holds the workspace's token;\n" +
 			"of your environment only what a terminal needs reaches it, and what you name with --env.",
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
-				return err
-			}
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, command []string) error {
 			env, err := namedEnv(names)
 			if err != nil {
 				return err
 			}
-			c, err := a.client()
-			if err != nil {
+			if _, err := c.Activate(ctx, api.ActivateRequest{WorkspaceName: t, Env: env, Command: command}); err != nil {
 				return err
-			}
-			if _, err := c.Activate(cmd.Context(), api.ActivateRequest{WorkspaceName: t, Env: env, Command: args[1:]}); err != nil {
-				return a.asked(err)
 			}
 			fmt.Fprintf(a.stdout, "%s is active.\nNext: ship attach %[1]s\n", targetName(t))
 			return nil
@@ -100,17 +86,9 @@ func namedEnv(names []string) (map[string]string, error) {
 func (a *app) deactivateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "deactivate REPO/NAME", Short: "Revoke a workspace's token and end its session", Args: cobra.ExactArgs(1),
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
+			if _, err := c.Deactivate(ctx, t); err != nil {
 				return err
-			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			if _, err := c.Deactivate(cmd.Context(), t); err != nil {
-				return a.asked(err)
 			}
 			fmt.Fprintf(a.stdout, "%s is no longer active; its files stay.\n", targetName(t))
 			return nil
@@ -123,17 +101,9 @@ func (a *app) removeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "remove REPO/NAME", Aliases: []string{"rm"}, Short: "Delete a workspace's checkout", Args: cobra.ExactArgs(1),
 		Long: "Delete a workspace's checkout. Refuses an active workspace, and anything uncommitted, unpushed or stashed unless --force is given.",
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
+			if err := c.Remove(ctx, api.RemoveRequest{WorkspaceName: t, Force: force}); err != nil {
 				return err
-			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			if err := c.Remove(cmd.Context(), api.RemoveRequest{WorkspaceName: t, Force: force}); err != nil {
-				return a.asked(err)
 			}
 			fmt.Fprintf(a.stdout, "%s is removed.\n", targetName(t))
 			return nil
@@ -147,17 +117,9 @@ func (a *app) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "token", Short: "Rotate a workspace's token"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "rotate REPO/NAME", Short: "Give a workspace a new token and revoke the old one", Args: cobra.ExactArgs(1),
-		RunE: works(func(cmd *cobra.Command, args []string) error {
-			t, err := workspaceArg(args[0])
-			if err != nil {
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
+			if err := c.Rotate(ctx, t); err != nil {
 				return err
-			}
-			c, err := a.client()
-			if err != nil {
-				return err
-			}
-			if err := c.Rotate(cmd.Context(), t); err != nil {
-				return a.asked(err)
 			}
 			fmt.Fprintf(a.stdout, "%s has a new token; the old one opens nothing.\nRunning agent-mcp adapters follow by themselves. A harness that speaks HTTP with $FLEET_AGENT_MCP_TOKEN must be restarted in a new window of the session.\n", targetName(t))
 			return nil
