@@ -1,0 +1,73 @@
+package bridge
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+type contextKey int
+
+const (
+	writeKey contextKey = iota
+	logRedirectKey
+)
+
+// mark follows one write.
+type mark struct {
+	unclear atomic.Bool // sent, and not answered to the end
+}
+
+// WithWrite marks the requests under ctx as one write: they may use what is kept of the quota,
+// and AsError knows whether the forge may have done it. Each write needs a mark of its own.
+func WithWrite(ctx context.Context) context.Context {
+	return context.WithValue(ctx, writeKey, &mark{})
+}
+
+func markOf(ctx context.Context) *mark {
+	m, _ := ctx.Value(writeKey).(*mark)
+	return m
+}
+
+// MayBeDone says that a write marked by WithWrite was sent and not answered to the end.
+func MayBeDone(ctx context.Context) bool {
+	m := markOf(ctx)
+	return m != nil && m.unclear.Load()
+}
+
+// WithLogRedirect marks a read whose answer may be a redirect to a log's signed address. Such an
+// answer comes back as it is, with an absolute Location, for Download to follow. Without the mark
+// a redirect away from the repository is an error.
+func WithLogRedirect(ctx context.Context) context.Context {
+	return context.WithValue(ctx, logRedirectKey, true)
+}
+
+func wantsLogRedirect(ctx context.Context) bool { return ctx.Value(logRedirectKey) != nil }
+
+// changes says that a request may change something. GraphQL asks its questions by POST too; a
+// mutation carries the mark.
+func changes(req *http.Request) bool {
+	switch req.Method {
+	case http.MethodGet, http.MethodHead, "":
+		return false
+	case http.MethodPost:
+		return !isGraphQL(req.URL.Path) || markOf(req.Context()) != nil
+	default:
+		return true
+	}
+}
+
+func isGraphQL(path string) bool { return strings.HasSuffix(path, "/graphql") }
+
+// resourceOf names the part of a forge's rate that a request takes from, as GitHub calls it.
+func resourceOf(path string) string {
+	switch {
+	case isGraphQL(path):
+		return "graphql"
+	case strings.Contains(path, "/search/"):
+		return "search"
+	default:
+		return "core"
+	}
+}

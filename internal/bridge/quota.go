@@ -1,0 +1,147 @@
+package bridge
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"fleet/api"
+)
+
+const (
+	// Of what a forge allows in its period, one part in this many is kept for writes.
+	reservedPart = 5
+	// No forge's period is longer; a clock gone wild must not stop us for days.
+	maxWait = time.Hour
+)
+
+// Quota is what the forge last said of a credential's rate.
+type Quota struct {
+	Known     bool      `json:"known"` // the forge has said something, and its period has not ended
+	Limit     int       `json:"limit"`
+	Remaining int       `json:"remaining"`
+	Reset     time.Time `json:"reset"`               // end of the period, by our clock
+	PausedTo  time.Time `json:"paused_to,omitzero"`  // nothing is sent before
+	Reserved  int       `json:"reserved_for_writes"` // reads are refused once Remaining is down to it
+}
+
+// quota keeps the state of one credential, by the forge's resource (core, graphql …).
+type quota struct {
+	now func() time.Time
+
+	mu        sync.Mutex
+	signed    string // fingerprint of the credential that all this is about
+	resources map[string]Quota
+	paused    time.Time
+}
+
+func newQuota(now func() time.Time) *quota { return &quota{now: now, resources: map[string]Quota{}} }
+
+// admit refuses what the forge would refuse, and reads that would eat what is kept for writes.
+// Asking a forge that limits us only makes it limit us for longer.
+func (q *quota) admit(resource string, write bool) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	if now.Before(q.paused) {
+		return limited("the forge limits the rate of the bridge's account", q.paused.Sub(now))
+	}
+	state, known := q.resources[resource]
+	if !known || !now.Before(state.Reset) {
+		return nil
+	}
+	if state.Remaining <= 0 {
+		return limited("the forge allows the bridge's account no more requests for now", state.Reset.Sub(now))
+	}
+	if !write && state.Remaining <= state.Reserved {
+		return limited("what the forge still allows the bridge's account is kept for comments and reviews", state.Reset.Sub(now))
+	}
+	return nil
+}
+
+// observe takes in what an answer says. Another credential begins without a past.
+func (q *quota) observe(resource, signed string, resp *http.Response) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if signed != q.signed {
+		q.signed, q.paused = signed, time.Time{}
+		clear(q.resources)
+	}
+	now := q.now()
+	if state, ok := readQuota(resp, now); ok {
+		if name := resp.Header.Get("X-Ratelimit-Resource"); name != "" && len(name) < 32 && len(q.resources) < 16 {
+			resource = name
+		}
+		q.resources[resource] = state
+	}
+	if resp.StatusCode == http.StatusTooManyRequests || resp.StatusCode == http.StatusForbidden {
+		if wait := retryAfter(resp, now); wait > 0 && now.Add(wait).After(q.paused) {
+			q.paused = now.Add(wait)
+		}
+	}
+}
+
+// pause is for limits that only the answer's text tells.
+func (q *quota) pause(wait time.Duration) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if until := q.now().Add(min(wait, maxWait)); until.After(q.paused) {
+		q.paused = until
+	}
+}
+
+func (q *quota) state(resource string) Quota {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	now := q.now()
+	state := q.resources[resource]
+	if !now.Before(state.Reset) {
+		state = Quota{}
+	}
+	if now.Before(q.paused) {
+		state.PausedTo = q.paused
+	}
+	return state
+}
+
+// readQuota reads the headers of GitHub and Gitea (X-RateLimit-…) or GitLab (RateLimit-…).
+func readQuota(resp *http.Response, now time.Time) (Quota, bool) {
+	for _, prefix := range []string{"X-Ratelimit-", "Ratelimit-"} {
+		limit, err1 := strconv.Atoi(resp.Header.Get(prefix + "Limit"))
+		remaining, err2 := strconv.Atoi(resp.Header.Get(prefix + "Remaining"))
+		reset, err3 := strconv.ParseInt(resp.Header.Get(prefix+"Reset"), 10, 64)
+		if err1 != nil || err2 != nil || err3 != nil || limit <= 0 {
+			continue
+		}
+		end := byOurClock(now, time.Unix(reset, 0), resp)
+		if latest := now.Add(maxWait); end.After(latest) {
+			end = latest
+		}
+		return Quota{Known: true, Limit: limit, Remaining: remaining, Reset: end, Reserved: limit / reservedPart}, true
+	}
+	return Quota{}, false
+}
+
+// retryAfter reads the header in both its forms (RFC 9110 §10.2.3); 0: it says nothing.
+func retryAfter(resp *http.Response, now time.Time) time.Duration {
+	text := strings.TrimSpace(resp.Header.Get("Retry-After"))
+	if n, err := strconv.ParseUint(text, 10, 31); err == nil {
+		return min(time.Duration(n)*time.Second, maxWait)
+	}
+	if at, err := http.ParseTime(text); err == nil {
+		return min(max(byOurClock(now, at, resp).Sub(now), 0), maxWait)
+	}
+	return 0
+}
+
+func limited(message string, wait time.Duration) *api.Error {
+	return &api.Error{
+		Code: api.RateLimited, Reason: "quota", Message: message, RetryAfterSeconds: seconds(wait),
+		Hint: "wait that long before asking again",
+	}
+}
+
+// seconds rounds up, so that nobody comes back too early.
+func seconds(d time.Duration) int { return int((d + time.Second - 1) / time.Second) }
