@@ -45,10 +45,13 @@ func (a *app) logsCommand() *cobra.Command {
 	var lines int
 	cmd := a.withJSON(&cobra.Command{
 		Use: "logs REPO/NAME", Short: "Print the text of a workspace's session", Args: cobra.ExactArgs(1),
-		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
+		PreRunE: func(*cobra.Command, []string) error {
 			if lines < 0 {
 				return usage("-n %d is less than 0", lines)
 			}
+			return nil
+		},
+		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			logs, err := c.Logs(ctx, api.LogsRequest{WorkspaceName: t, Lines: lines})
 			if err != nil {
 				return err

@@ -65,7 +65,7 @@ func (a *app) rootOrNew() (string, error) {
 	}
 	var failed error
 	for _, dir := range candidates {
-		root, err := atlas.Init(dir, atlas.DefaultPort)
+		root, err := atlas.Init(dir, freePort())
 		if err == nil {
 			fmt.Fprintf(a.stderr, "made an atlas at %s\n", clean(root))
 			return root, nil
@@ -73,6 +73,16 @@ func (a *app) rootOrNew() (string, error) {
 		failed = errors.Join(failed, err)
 	}
 	return "", hint(failed, "name another directory: ship up --atlas DIR …")
+}
+
+// freePort is the usual port, or 0, which lets the system choose, where another program has it.
+func freePort() int {
+	l, err := server.Listen(atlas.DefaultPort)
+	if err != nil {
+		return 0
+	}
+	l.Close()
+	return atlas.DefaultPort
 }
 
 func (a *app) named() string {

@@ -38,6 +38,7 @@ func (a *app) activateCommand() *cobra.Command {
 		Use: "activate REPO/NAME [-- CMD ARG…]", Short: "Start a workspace's tmux session, with its token", Args: commandAfterDash,
 		Long: "Start a workspace's tmux session, in which CMD runs, else your shell. The session holds the workspace's token;\n" +
 			"of your environment only what a terminal needs reaches it, and what you name with --env.",
+		PreRunE: func(*cobra.Command, []string) error { return checkNames(names) },
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, command []string) error {
 			env, err := namedEnv(names)
 			if err != nil {
@@ -66,14 +67,20 @@ func commandAfterDash(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
+func checkNames(names []string) error {
+	for _, name := range names {
+		if err := atlas.CheckEnvName(name); err != nil {
+			return usage("--env: %v", err)
+		}
+	}
+	return nil
+}
+
 // namedEnv takes the named variables' values from our environment, so that no value ever stands
 // in an argument list.
 func namedEnv(names []string) (map[string]string, error) {
 	env := map[string]string{}
 	for _, name := range names {
-		if err := atlas.CheckEnvName(name); err != nil {
-			return nil, usage("--env: %v", err)
-		}
 		value, ok := os.LookupEnv(name)
 		if !ok {
 			return nil, fmt.Errorf("--env %s: it is not set; next: export it first", name)
