@@ -18,12 +18,15 @@ func (a *app) callCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "call REPO/NAME TOOL [JSON]", Short: "Call a tool as the workspace's agent would, and print its text", Args: cobra.RangeArgs(2, 3),
 		Example: `  ship call widgets/main agent_status_get` + "\n" + `  ship call widgets/main agent_status '{"state":"idle","description":"waiting for work"}'`,
+		PreRunE: func(_ *cobra.Command, args []string) error {
+			if len(args) == 3 && !json.Valid([]byte(args[2])) {
+				return usage("%s is not JSON", args[2])
+			}
+			return nil
+		},
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, rest []string) error {
 			req := api.CallRequest{WorkspaceName: t, Tool: rest[0]}
 			if len(rest) == 2 {
-				if !json.Valid([]byte(rest[1])) {
-					return usage("%s is not JSON", rest[1])
-				}
 				req.Arguments = json.RawMessage(rest[1])
 			}
 			result, err := c.Call(ctx, req)
