@@ -88,7 +88,7 @@ func (a *App) request(ctx context.Context) (Secret, time.Time, *api.Error) {
 	}
 	defer resp.Body.Close()
 	if resp.StatusCode != http.StatusCreated {
-		return Secret{}, time.Time{}, mintRefused(resp)
+		return Secret{}, time.Time{}, mintRefused(resp, a.config.Now())
 	}
 	var answer struct {
 		Token   string    `json:"token"`
@@ -130,14 +130,14 @@ func (a *App) mintRequest(ctx context.Context, assertion Secret) (*http.Request,
 }
 
 // mintRefused says why the forge gave no token, in our own words alone.
-func mintRefused(resp *http.Response) *api.Error {
+func mintRefused(resp *http.Response, now time.Time) *api.Error {
 	e := &api.Error{Hint: "ask the operator of the bridge to check the GitHub App"}
 	switch resp.StatusCode {
 	case http.StatusUnauthorized:
 		e.Code, e.Reason = api.Unauthenticated, "app_refused"
 		e.Message = "the forge refuses the bridge's GitHub App: its id and key do not match, or the bridge's clock is wrong"
 	case http.StatusForbidden, http.StatusTooManyRequests:
-		if wait := retryAfter(resp, time.Now()); wait > 0 {
+		if wait := retryAfter(resp, now); wait > 0 {
 			return &api.Error{
 				Code: api.RateLimited, Reason: "app_rate_limited", RetryAfterSeconds: seconds(wait),
 				Message: "the forge limits how often the bridge's GitHub App asks for a token",

@@ -70,6 +70,9 @@ func NewCredentialStore(c CredentialStoreConfig) (*CredentialStore, error) {
 		if (h.File == "") == (h.Credential == nil) {
 			return nil, fmt.Errorf("credential of %s: give a file or an app", host)
 		}
+		if app, ok := h.Credential.(*App); ok && credentialHost(app.config.API) != host {
+			return nil, fmt.Errorf("credential of %s: its app is of another host", host)
+		}
 		s.configured[host] = h
 	}
 	return s, nil

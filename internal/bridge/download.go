@@ -53,7 +53,7 @@ func (g *Guard) download(ctx context.Context, at *url.URL, max int64) (io.ReadCl
 		return nil, transportFault(false, false, causeOf(err))
 	}
 	for range downloadHops {
-		if err := from.admit(at); err != nil {
+		if err := g.admit(at, from); err != nil {
 			return nil, err
 		}
 		resp, err := g.fetch(ctx, at, from)
@@ -112,8 +112,10 @@ func (g *Guard) apiReach(ctx context.Context) (origin, error) {
 }
 
 // admit judges an address by its spelling, before anything is looked up.
-func (o origin) admit(at *url.URL) error {
+func (g *Guard) admit(at *url.URL, o origin) error {
 	switch {
+	case g.ownAddress(at):
+		return refusedDownload("is of its own API")
 	case at.Hostname() == "" || at.User != nil || at.Opaque != "":
 		return refusedDownload("is none")
 	case at.Scheme == "https", at.Scheme == "http" && o.loopback:

