@@ -133,6 +133,7 @@ type IssueView struct {
 // PullView is a pull request with its comments and reviews.
 type PullView struct {
 	Kind string `json:"kind"` // pull
+	Note string `json:"note,omitempty"`
 	PullItem
 	CreatedAt    time.Time `json:"created_at"`
 	BaseSHA      string    `json:"base_sha"`
@@ -181,7 +182,8 @@ const (
 	BucketPending   = "pending"
 	BucketSkipped   = "skipped"
 	BucketCancelled = "cancelled"
-	BucketNone      = "none" // overall only: there is no check, which is not success
+	BucketNone      = "none"    // overall only: there is no check, which is not success
+	BucketUnknown   = "unknown" // overall only: nothing bad was seen, but not everything could be
 )
 
 // Checks is every check of a commit: check runs, statuses, and workflow runs that made none.
@@ -238,6 +240,7 @@ type FailedJob struct {
 	Summary     string       `json:"summary,omitempty"`     // likewise
 	Annotations []Annotation `json:"annotations,omitempty"` // likewise, and of jobs
 	URL         string       `json:"url"`
+	NextCursor  string       `json:"next_cursor,omitempty"` // leads to the whole of the step's log, from its first line
 }
 
 // Annotation is a check's remark on a file.
