@@ -34,7 +34,7 @@ func trap(t *testing.T, f *fleet, work, marks string) {
 		done
 		printf '* filter=evil diff=evil merge=evil\n' >.gitattributes; mkdir -p .git/info; cp .gitattributes .git/info/attributes
 		printf '*\n' >>evil/.gitignore
-		echo changed >README; touch -d '2001-01-01' README`, marks))
+		echo hullo >README; touch -d '2001-01-01' README`, marks))
 }
 
 func sprung(t *testing.T, marks string) []string {

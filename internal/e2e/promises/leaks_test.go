@@ -1,11 +1,8 @@
 package promises_test
 
 import (
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -142,6 +139,20 @@ func TestNamedVariablesReachThePaneByteForByte(t *testing.T) {
 	}
 }
 
+// Without a UTF-8 locale programs lose every letter beyond ASCII.
+func TestAPaneHasAUTF8LocaleWhereTheOperatorHasNone(t *testing.T) {
+	needsProc(t)
+	t.Parallel()
+	f := newFleet(t)
+	f.env = withoutLocale(f.env)
+	f.serve(t)
+	f.activate(t, "one")
+	raw, err := os.ReadFile("/proc/" + strconv.Itoa(f.pane(t, "one")) + "/environ")
+	if err != nil || !slices.Contains(strings.Split(string(raw), "\x00"), "LANG=C.UTF-8") {
+		t.Errorf("the pane's environment is %q, %v, want LANG=C.UTF-8 in it", raw, err)
+	}
+}
+
 func TestForgeAndIdentityVariablesCannotBeNamed(t *testing.T) {
 	t.Parallel()
 	f := serving(t, operatorsSecrets("leak-named-")...)
@@ -151,79 +162,6 @@ func TestForgeAndIdentityVariablesCannotBeNamed(t *testing.T) {
 			t.Errorf("ship activate --env %s = %d, %q, want a refusal that names it and not its value", name, r.code, r.stderr)
 		}
 	}
-}
-
-// TestNoSecretIsEverInAnArgumentList looks at every argument list of the machine while workspaces
-// are activated, and at those of tmux and git, which live too short to be sure to be seen, through
-// programs in front of them that write their arguments down.
-func TestNoSecretIsEverInAnArgumentList(t *testing.T) {
-	needsProc(t)
-	t.Parallel()
-	f := newFleet(t)
-	f.env = recording(t, f, "tmux", "git")
-	f.env = append(f.env, "PROMISE_SECRET=argv-secret-value")
-	f.serve(t)
-	secret := regexp.MustCompile(`fleet_[A-Za-z0-9_-]{43}|argv-secret-value`)
-	w := watchArguments(regexp.MustCompile(secret.String() + `|argv-control-1`))
-	control := exec.Command("sh", "-c", "sleep 0.2", "argv-control-1")
-	if err := control.Run(); err != nil {
-		t.Fatal(err)
-	}
-	tokens := map[string]bool{}
-	f.must(t, "create", "r/one")
-	for range 10 {
-		f.must(t, "activate", "r/one", "--env", "PROMISE_SECRET", "--", "sleep", "1000")
-		tokens[f.token(t, "one")] = true
-		f.must(t, "token", "rotate", "r/one")
-		tokens[f.token(t, "one")] = true
-		f.must(t, "deactivate", "r/one")
-	}
-	seen := w.stop()
-	if seen["argv-control-1"] == "" {
-		t.Fatalf("the watch saw %v, want the control: it sees nothing", seen)
-	}
-	for match, where := range seen {
-		// Others on the machine may have tokens of their own in their arguments.
-		if tokens[match] || match == "argv-secret-value" {
-			t.Errorf("a secret is an argument in %q", where)
-		}
-	}
-	recorded := f.shell(t, f.dir, "cat args.*")
-	if !strings.Contains(recorded, "source-file") || !strings.Contains(recorded, "clone") {
-		t.Fatalf("the recorded arguments of tmux and git are %q, want source-file and clone among them", recorded)
-	}
-	if found := secret.FindAllString(recorded, -1); len(tokens) != 20 || len(found) > 0 {
-		t.Errorf("%d tokens, want 20; and %d secrets among the arguments of tmux and git, want none", len(tokens), len(found))
-	}
-}
-
-// recording gives an environment in which the named programs write their arguments to args.NAME
-// before they do their work.
-func recording(t *testing.T, f *fleet, names ...string) []string {
-	t.Helper()
-	bin := f.mkdir(t, "recorders")
-	for _, name := range names {
-		path, err := exec.LookPath(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		script := fmt.Sprintf("#!/bin/sh\nprintf '%%s\\n' \"$*\" >>'%s'\nexec '%s' \"$@\"\n", filepath.Join(f.dir, "args."+name), path)
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return pathFirst(f.env, bin)
-}
-
-// pathFirst is env with dir in front of its PATH.
-func pathFirst(env []string, dir string) []string {
-	env = slices.Clone(env)
-	for i, entry := range env {
-		if path, ok := strings.CutPrefix(entry, "PATH="); ok {
-			env[i] = "PATH=" + dir + ":" + path
-		}
-	}
-	return env
 }
 
 // TestNoSecretIsWrittenDown reads all that a ship leaves and says over a workspace's whole life,

@@ -21,6 +21,12 @@ func (f *fleet) status(t *testing.T, path, token string) string {
 	return parse(t, r.body).ok(t)
 }
 
+func withoutLocale(env []string) []string {
+	return slices.DeleteFunc(slices.Clone(env), func(entry string) bool {
+		return strings.HasPrefix(entry, "LANG=") || strings.HasPrefix(entry, "LC_")
+	})
+}
+
 func TestACrashOfTheShipIsInvisibleToItsAgents(t *testing.T) {
 	t.Parallel()
 	const name, path = "é b", "/workspaces/r/%C3%A9%20b/mcp"
@@ -35,7 +41,7 @@ func TestACrashOfTheShipIsInvisibleToItsAgents(t *testing.T) {
 	if err := json.Unmarshal([]byte(before), &status); err != nil || status.Description != description || status.Workspace != name {
 		t.Fatalf("agent_status_get = %s, %v, want the description %q", before, err, description)
 	}
-	bare := slices.DeleteFunc(slices.Clone(f.env), func(entry string) bool { return strings.HasPrefix(entry, "LANG=") || strings.HasPrefix(entry, "LC_") })
+	bare := withoutLocale(f.env)
 	for i := range 5 {
 		f.daemon.kill(t)
 		id := fmt.Sprint(i)
