@@ -47,14 +47,14 @@ type List[T any] struct {
 
 // IssueItem is an issue in a list, without its text.
 type IssueItem struct {
-	Number    int       `json:"number"`
-	Title     string    `json:"title"`
-	State     string    `json:"state"` // open or closed
-	Author    Author    `json:"author"`
-	Labels    []string  `json:"labels,omitempty"`
-	Comments  int       `json:"comment_count"`
-	UpdatedAt time.Time `json:"updated_at"`
-	URL       string    `json:"url"`
+	Number       int       `json:"number"`
+	Title        string    `json:"title"`
+	State        string    `json:"state"` // open or closed
+	Author       Author    `json:"author"`
+	Labels       []string  `json:"labels,omitempty"`
+	CommentCount int       `json:"comment_count"`
+	UpdatedAt    time.Time `json:"updated_at"`
+	URL          string    `json:"url"`
 }
 
 // PullItem is a pull request in a list, without its text.
