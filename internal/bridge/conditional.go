@@ -18,26 +18,26 @@ const (
 // GitHub a 304 costs nothing of the quota. The one asked for least recently goes first.
 type answers struct {
 	mu    sync.Mutex
-	by    map[string]*list.Element // of *answer
+	by    map[string]*list.Element // of *keptAnswer
 	order *list.List               // the newest in front
 	size  int
 }
 
-type answer struct {
+type keptAnswer struct {
 	key    string
 	etag   string
 	header http.Header
 	body   []byte
 }
 
-func (a *answer) weight() int { return len(a.body) + 2<<10 }
+func (a *keptAnswer) weight() int { return len(a.body) + 2<<10 }
 
 func newAnswers() *answers { return &answers{by: map[string]*list.Element{}, order: list.New()} }
 
 // asked is a request that may be answered from memory.
 type asked struct {
 	key   string
-	known *answer // nil: nothing yet
+	known *keptAnswer // nil: nothing yet
 }
 
 // revalidate lets req ask for news only. ETags differ between credentials and forms, so that an
@@ -55,7 +55,7 @@ func (s *answers) revalidate(req *http.Request, credential string) *asked {
 	defer s.mu.Unlock()
 	if e := s.by[a.key]; e != nil {
 		s.order.MoveToFront(e)
-		a.known = e.Value.(*answer)
+		a.known = e.Value.(*keptAnswer)
 		req.Header.Set("If-None-Match", a.known.etag)
 	}
 	return a
@@ -86,7 +86,7 @@ func (a *asked) answer(resp *http.Response) *http.Response {
 // keeper collects an answer while it is read.
 type keeper struct {
 	store *answers
-	next  answer
+	next  keptAnswer
 	over  bool
 }
 
@@ -97,7 +97,7 @@ func (s *answers) keeper(a *asked, resp *http.Response) *keeper {
 		strings.Contains(strings.ToLower(resp.Header.Get("Cache-Control")), "no-store") {
 		return nil
 	}
-	return &keeper{store: s, next: answer{key: a.key, etag: etag, header: resp.Header.Clone()}}
+	return &keeper{store: s, next: keptAnswer{key: a.key, etag: etag, header: resp.Header.Clone()}}
 }
 
 func (k *keeper) write(p []byte) {
@@ -118,7 +118,7 @@ func (k *keeper) commit() {
 	}
 }
 
-func (s *answers) put(a *answer) {
+func (s *answers) put(a *keptAnswer) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if old := s.by[a.key]; old != nil {
@@ -133,7 +133,7 @@ func (s *answers) put(a *answer) {
 
 // forget is called with mu held.
 func (s *answers) forget(e *list.Element) {
-	a := s.order.Remove(e).(*answer)
+	a := s.order.Remove(e).(*keptAnswer)
 	delete(s.by, a.key)
 	s.size -= a.weight()
 }

@@ -170,8 +170,8 @@ func TestMemoryOfAnswersIsBounded(t *testing.T) {
 	s := newAnswers()
 	body := make([]byte, maxAnswer)
 	for i := range 100 {
-		s.put(&answer{key: fmt.Sprint(i), etag: "x", body: body})
-		s.put(&answer{key: fmt.Sprint(i), etag: "x", body: body})
+		s.put(&keptAnswer{key: fmt.Sprint(i), etag: "x", body: body})
+		s.put(&keptAnswer{key: fmt.Sprint(i), etag: "x", body: body})
 	}
 	if s.size > maxAnswers || len(s.by) != s.order.Len() || len(s.by) < 20 {
 		t.Errorf("%d answers of %d bytes are kept, %d in order", len(s.by), s.size, s.order.Len())

@@ -17,7 +17,7 @@ func discard(resp *http.Response) {
 
 // wrap hands the answer to the client: bounded, masked, remembered where it may be asked for
 // again, and without the request that was signed. done is called once, when the body has ended.
-func (c *call) wrap(resp *http.Response, done func()) {
+func (c *guardedCall) wrap(resp *http.Response, done func()) {
 	inner := resp.Body
 	b := &answerBody{call: c, status: resp.StatusCode, inner: inner, done: sync.OnceFunc(done)}
 	b.reader = newMask(&capped{inner: inner, left: c.guard.maxBody, over: func() error { return c.tooLarge(resp.StatusCode) }}, c.secret)
@@ -32,7 +32,7 @@ func (c *call) wrap(resp *http.Response, done func()) {
 
 // answerBody is what a client reads. It is for one goroutine, as any body is.
 type answerBody struct {
-	call   *call
+	call   *guardedCall
 	status int
 	inner  io.Closer
 	reader io.Reader

@@ -17,8 +17,8 @@ import (
 
 const maxRequestBody = 4 << 20
 
-// call is one request of a client, whatever number of exchanges it takes.
-type call struct {
+// guardedCall is one request of a client, whatever number of exchanges it takes.
+type guardedCall struct {
 	guard  *Guard
 	origin *http.Request
 	url    *url.URL
@@ -34,7 +34,7 @@ type call struct {
 }
 
 // newCall takes req over, its body too.
-func (g *Guard) newCall(req *http.Request) (*call, error) {
+func (g *Guard) newCall(req *http.Request) (*guardedCall, error) {
 	var body []byte
 	if req.Body != nil {
 		var err error
@@ -50,7 +50,7 @@ func (g *Guard) newCall(req *http.Request) (*call, error) {
 	if crooked(req.URL.EscapedPath()) {
 		return nil, &api.Error{Code: api.Invalid, Reason: "path", Message: "the request names something outside the repository, or nothing"}
 	}
-	c := &call{guard: g, origin: req, url: req.URL, header: http.Header{}, body: body, write: changes(req)}
+	c := &guardedCall{guard: g, origin: req, url: req.URL, header: http.Header{}, body: body, write: changes(req)}
 	for name, values := range req.Header {
 		if allowedHeader(name) {
 			c.header[name] = values
@@ -63,7 +63,7 @@ func (g *Guard) newCall(req *http.Request) (*call, error) {
 }
 
 // run takes the call to its answer.
-func (c *call) run(ctx context.Context) (*http.Response, error) {
+func (c *guardedCall) run(ctx context.Context) (*http.Response, error) {
 	ctx, cancel := context.WithTimeout(ctx, callDeadline)
 	if err := c.admit(ctx); err != nil {
 		cancel()
@@ -86,7 +86,7 @@ func (c *call) run(ctx context.Context) (*http.Response, error) {
 }
 
 // admit gets what a call needs before anything is sent: a credential, room in the quota, a place.
-func (c *call) admit(ctx context.Context) error {
+func (c *guardedCall) admit(ctx context.Context) error {
 	if err := c.authorize(ctx); err != nil {
 		return err
 	}
@@ -98,7 +98,7 @@ func (c *call) admit(ctx context.Context) error {
 }
 
 // follow exchanges until there is an answer that isn't a redirect to follow.
-func (c *call) follow(ctx context.Context) (*http.Response, error) {
+func (c *guardedCall) follow(ctx context.Context) (*http.Response, error) {
 	for {
 		resp, err := c.signed(ctx)
 		if err != nil {
@@ -120,7 +120,7 @@ func (c *call) follow(ctx context.Context) (*http.Response, error) {
 
 // signed exchanges under the credential, and once more under another one if the forge refuses it:
 // a 401 proves that nothing was done.
-func (c *call) signed(ctx context.Context) (*http.Response, error) {
+func (c *guardedCall) signed(ctx context.Context) (*http.Response, error) {
 	resp, err := c.exchange(ctx)
 	if err != nil || resp.StatusCode != http.StatusUnauthorized || c.again || c.secret.IsZero() {
 		return resp, err
@@ -137,7 +137,7 @@ func (c *call) signed(ctx context.Context) (*http.Response, error) {
 	return c.exchange(ctx)
 }
 
-func (c *call) authorize(ctx context.Context) error {
+func (c *guardedCall) authorize(ctx context.Context) error {
 	c.secret = Secret{}
 	if c.guard.credential != nil {
 		var err error
@@ -156,7 +156,7 @@ func (c *call) authorize(ctx context.Context) error {
 }
 
 // exchange sends one request and gives the head of its answer.
-func (c *call) exchange(ctx context.Context) (*http.Response, error) {
+func (c *guardedCall) exchange(ctx context.Context) (*http.Response, error) {
 	var connected atomic.Bool
 	ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) {
 		connected.Store(true)
@@ -187,7 +187,7 @@ func (c *call) exchange(ctx context.Context) (*http.Response, error) {
 }
 
 // request makes what goes over the wire.
-func (c *call) request(ctx context.Context) (*http.Request, error) {
+func (c *guardedCall) request(ctx context.Context) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, c.origin.Method, c.url.String(), nil)
 	if err != nil {
 		return nil, err
@@ -216,7 +216,7 @@ func neverDialled(err error) bool {
 }
 
 // admitBody refuses an answer that says itself that it is too large.
-func (c *call) admitBody(resp *http.Response) error {
+func (c *guardedCall) admitBody(resp *http.Response) error {
 	if c.origin.Method == http.MethodHead || resp.ContentLength <= c.guard.maxBody {
 		return nil
 	}
@@ -225,7 +225,7 @@ func (c *call) admitBody(resp *http.Response) error {
 }
 
 // tooLarge is the error for an answer of the given status that is over the limit.
-func (c *call) tooLarge(status int) error {
+func (c *guardedCall) tooLarge(status int) error {
 	limit := strconv.FormatInt(c.guard.maxBody, 10)
 	if c.write && !definite(status) {
 		return &api.Error{

@@ -14,7 +14,7 @@ const maxHops = 3
 
 // next says where a redirect leads that is to be followed; nil: the answer stands as it is. Only
 // the way to the same repository, by the number that a rename and a transfer leave it, is followed.
-func (c *call) next(resp *http.Response) (*url.URL, error) {
+func (c *guardedCall) next(resp *http.Response) (*url.URL, error) {
 	switch resp.StatusCode {
 	case http.StatusMovedPermanently, http.StatusFound, http.StatusSeeOther,
 		http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
@@ -52,7 +52,7 @@ func (c *call) next(resp *http.Response) (*url.URL, error) {
 // mayRepeat says whether a write may follow: 307 and 308 ask for the same request at another
 // address, so that nothing was done at this one (RFC 9110 §15.4.8). The older statuses would have
 // a client turn it into a GET.
-func (c *call) mayRepeat(status int) error {
+func (c *guardedCall) mayRepeat(status int) error {
 	switch status {
 	case http.StatusTemporaryRedirect, http.StatusPermanentRedirect:
 		if c.hops == 0 {
@@ -78,7 +78,7 @@ func (c *call) mayRepeat(status int) error {
 
 // sameRepository says that to is the repository that the call is about, at the API's own host. The
 // error says why not.
-func (c *call) sameRepository(to *url.URL) (bool, error) {
+func (c *guardedCall) sameRepository(to *url.URL) (bool, error) {
 	if !sameOrigin(to, c.guard.api) {
 		return false, refusedRedirect("another host")
 	}
