@@ -230,8 +230,9 @@ func endless(code int) func(http.ResponseWriter, *http.Request, posted) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(code)
 		fmt.Fprint(w, `{"jsonrpc":"2.0","id":1,"result":"`)
+		piece := []byte(strings.Repeat("x", 1<<20))
 		for range 200 {
-			if _, err := io.WriteString(w, strings.Repeat("x", 1<<20)); err != nil {
+			if _, err := w.Write(piece); err != nil {
 				return
 			}
 		}

@@ -16,7 +16,7 @@ import (
 const idleTimeout = 90 * time.Second
 
 // errStale says that the ship closed a kept connection before anything was written to it, so
-// net/http may take another one.
+// another one may be taken. For a connection that was used before, net/http does so itself.
 var errStale = errors.New("the ship closed the connection while it was idle")
 
 // unreachableError says that nobody answers on the port, so that nothing was sent.
@@ -55,7 +55,8 @@ func newTransport(limit int) *http.Transport {
 func withReuse(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
-			if c, ok := got.Conn.(*conn); ok && got.Reused {
+			// A connection may also have been dialled for a call that then took another one.
+			if c, ok := got.Conn.(*conn); ok && (got.Reused || got.WasIdle) {
 				c.look.Store(true)
 			}
 		},

@@ -1,13 +1,19 @@
 package adapter
 
 import (
+	"bytes"
+	"context"
 	"errors"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"fleet/internal/atlas"
 )
 
 // pair gives both ends of a connection, ours as the transport has it.
@@ -111,5 +117,40 @@ func TestAListenerThatIsGoneIsNotOurs(t *testing.T) {
 		if err := checkListener(at); !errors.As(err, &away) {
 			t.Errorf("after its end, the listener on %s: %v", address, err)
 		}
+	}
+}
+
+// staleConn has ended by the time of the first write.
+type staleConn struct{ net.Conn }
+
+func (staleConn) Write([]byte) (int, error) { return 0, errStale }
+
+// TestACallWhoseConnectionEndedUnusedTakesAnother: one that was dialled for another call and
+// never used is not among those for which net/http repeats a request itself.
+func TestACallWhoseConnectionEndedUnusedTakesAnother(t *testing.T) {
+	ship := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
+	}))
+	defer ship.Close()
+	port := ship.Listener.Addr().(*net.TCPAddr).Port
+	var out bytes.Buffer
+	s := newSession(Config{Out: &out, Err: io.Discard, LookupEnv: func(string) (string, bool) { return "", false }}.withDefaults())
+	s.link = newLink(s.config, atlas.Place{Root: t.TempDir(), Port: port, ID: atlas.ID{Repo: "r", Name: "w"}})
+	dials := 0
+	s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if dials++; dials == 1 && err == nil {
+			return staleConn{c}, nil
+		}
+		return c, err
+	}
+	defer s.transport.CloseIdleConnections()
+	c := newCall([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`))
+	c.message = parse(c.line)
+	c.ask(c.message.id)
+	c.ctx, c.cancel = context.WithCancelCause(s.root)
+	s.serve(c)
+	if got := out.String(); got != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" || dials != 2 {
+		t.Errorf("after %d dials the answer is %s", dials, got)
 	}
 }

@@ -49,6 +49,7 @@ func (s *session) exchange(c *call) error {
 			if why == nil {
 				t = moved
 			}
+		case errors.Is(err, errStale) && c.ctx.Err() == nil:
 		case err != nil:
 			return s.broken(c.ctx, err)
 		case resp.StatusCode == http.StatusUnauthorized && !renewed:

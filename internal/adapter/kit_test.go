@@ -55,6 +55,9 @@ func buildAndRun(m *testing.M) int {
 	return m.Run()
 }
 
+// quickEnd spares a program built with -race the second that it sleeps at its end.
+const quickEnd = "GORACE=atexit_sleep_ms=0"
+
 // posted is one request as the far end got it.
 type posted struct {
 	header http.Header
@@ -253,7 +256,7 @@ func (w *workspace) start(t *testing.T) *harness {
 func start(t *testing.T, dir string, env []string) *harness {
 	t.Helper()
 	h := &harness{t: t, cmd: exec.Command(program()), lines: make(chan string, 4096), stderr: &bytes.Buffer{}, ended: make(chan struct{})}
-	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = dir, env, h.stderr
+	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = dir, append(env[:len(env):len(env)], quickEnd), h.stderr
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, "FLEET_AGENT_MCP_TOKEN="); ok {
 			h.secret = v

@@ -130,7 +130,7 @@ func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
 	}
 	defer held.Close()
 	parent := exec.Command("sh", "-c", `"$0" <&3 & echo $!; wait`, program())
-	parent.Dir, parent.Env, parent.ExtraFiles = w.dir(), w.env, []*os.File{in}
+	parent.Dir, parent.Env, parent.ExtraFiles = w.dir(), append(w.env, quickEnd), []*os.File{in}
 	out, err := parent.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -171,7 +171,7 @@ func TestAHarnessThatNoLongerReadsEndsIt(t *testing.T) { // epipe
 	f := newFar(t, s.reply)
 	w := newWorkspace(t, f.port())
 	cmd := exec.Command(program())
-	cmd.Dir, cmd.Env = w.dir(), w.env
+	cmd.Dir, cmd.Env = w.dir(), append(w.env, quickEnd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -210,9 +210,10 @@ func TestARestartOfTheShipIsNotSeen(t *testing.T) { // restart
 	f := newFar(t, nil)
 	h := newWorkspace(t, f.port()).start(t)
 	for i := range 20 {
-		before, during := strconv.Itoa(2*i), strconv.Itoa(2*i+1)
-		h.sendLine(call(before))
-		h.want(answered(before))
+		before, during := strconv.Itoa(3*i), strconv.Itoa(3*i+1)
+		h.sendLine(call(before), call(strconv.Itoa(3*i+2))) // two, so that connections are kept
+		h.line()
+		h.line()
 		f.restart(t, func() {
 			h.sendLine(call(during))
 			if i%5 == 0 {
@@ -292,9 +293,9 @@ func TestAnAnswerThatComesBeforeTheBodyIsReadIsPassedOn(t *testing.T) {
 		f.handle(w, r)
 	})
 	h := newWorkspace(t, f.port()).start(t)
-	for range 5 {
+	for range 3 {
 		h.alive()
-		h.sendLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"t":"` + strings.Repeat("x", 8<<20) + `"}}`)
+		h.sendLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"t":"` + strings.Repeat("x", 3<<20) + `"}}`)
 		h.fault("1", -32603, "larger than 1 MiB")
 	}
 	h.end()

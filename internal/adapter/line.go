@@ -73,19 +73,29 @@ type skim struct {
 const maxToken = 1 << 10
 
 func (s *skim) read(part []byte) {
-	for _, c := range part {
-		if s.quoted {
-			s.keep(c)
-			s.quoted = s.escaped || c != '"'
-			s.escaped = !s.escaped && c == '\\'
-			continue
+	for len(part) > 0 {
+		n := 1
+		switch {
+		case s.escaped:
+			s.escaped = false
+			s.keep(part[:1])
+		case s.quoted:
+			if n = bytes.IndexAny(part, `"\`) + 1; n == 0 {
+				s.keep(part)
+				return
+			}
+			s.keep(part[:n])
+			s.escaped = part[n-1] == '\\'
+			s.quoted = s.escaped
+		default:
+			s.step(part[:1])
 		}
-		s.step(c)
+		part = part[n:]
 	}
 }
 
-func (s *skim) step(c byte) {
-	switch c {
+func (s *skim) step(c []byte) {
+	switch c[0] {
 	case ' ', '\t', '\r', '\n':
 		return
 	case '"':
@@ -115,9 +125,9 @@ func (s *skim) step(c byte) {
 	s.keep(c)
 }
 
-func (s *skim) keep(c byte) {
+func (s *skim) keep(part []byte) {
 	if s.depth == 1 && len(s.token) <= maxToken {
-		s.token = append(s.token, c)
+		s.token = append(s.token, part[:min(len(part), maxToken+1)]...)
 	}
 }
 

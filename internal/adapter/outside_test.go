@@ -74,7 +74,7 @@ func command(t *testing.T, dir string, env []string, args ...string) (stdout, st
 	t.Helper()
 	c := exec.Command(program(), args...)
 	var out, errs bytes.Buffer
-	c.Dir, c.Env, c.Stdout, c.Stderr = dir, env, &out, &errs
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(env[:len(env):len(env)], quickEnd), &out, &errs
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		t.Fatal(err)
 	}

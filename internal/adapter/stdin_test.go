@@ -122,8 +122,6 @@ func TestLinesBeyondTheBoundAreAnsweredWithAnError(t *testing.T) {
 	filling := strings.Repeat("z", 33<<20)
 	f := newFar(t, nil)
 	h := newWorkspace(t, f.port()).start(t)
-	h.sendLine(`{"jsonrpc":"2.0","id":"first","method":"tools/call","params":{"id":8,"t":"` + filling + `"}}`)
-	h.fault(`"first"`, -32600, "32 MiB")
 	h.sendLine(`{"method":"tools/call","params":{"id":8,"t":"\"id\":9,` + filling + `"},"jsonrpc":"2.0","id":77}`)
 	h.fault("77", -32600, "32 MiB")
 	h.sendLine(`{"jsonrpc":"2.0","method":"notifications/x","params":{"id":8,"t":"` + filling + `"}}`)
