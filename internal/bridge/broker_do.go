@@ -1,0 +1,158 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"slices"
+
+	"fleet/api"
+)
+
+// anonymous is the id of the credential that is none.
+const anonymous = "anonymous"
+
+// order is one request on its way.
+type order struct {
+	Request
+	id     string // of the request
+	ship   Secret
+	grant  grant
+	repo   Repo
+	forge  *forge
+	signed string // id of the forge's credential
+}
+
+// do answers one request of the ship that holds the credential. Every error is an *api.Error.
+func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (answer json.RawMessage, err error) {
+	if !b.begin() {
+		return nil, &api.Error{
+			Code: api.Unavailable, Reason: "bridge_ending", Message: "the bridge is about to end; nothing was done",
+			Hint: "try again in a minute", RetryAfterSeconds: 10,
+		}
+	}
+	defer b.work.Done()
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("a request panicked", "request", id, "op", r.Op, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			answer, err = nil, internal(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	c := &order{Request: r, id: id, ship: ship}
+	answer, err = b.answer(ctx, c)
+	if err != nil {
+		err = asError(err)
+		b.note(c, err)
+		return nil, err
+	}
+	return answer, nil
+}
+
+func (b *Broker) answer(ctx context.Context, c *order) (json.RawMessage, error) {
+	if err := b.admit(c); err != nil {
+		return nil, b.refused(c, err)
+	}
+	if !c.writes() {
+		ctx, cancel := context.WithTimeout(ctx, callTime)
+		defer cancel()
+		answer, err := b.read(ctx, c)
+		if err == nil {
+			err = b.allowed(c) // it may have taken a while
+		}
+		return answer, err
+	}
+	// A write, once begun, runs to its record, whatever becomes of who asked.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), callTime)
+	defer cancel()
+	stop := context.AfterFunc(b.life, cancel)
+	defer stop()
+	return b.write(ctx, c)
+}
+
+// admit finds out who asks, whether he may, and what of.
+func (b *Broker) admit(c *order) error {
+	if err := b.allowed(c); err != nil {
+		return err
+	}
+	registered, ok := b.config.Registry()[c.Repo]
+	if !ok {
+		return noRepo(c.Repo)
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	var err error
+	if c.repo, err = registered.repo(c.Repo); err != nil {
+		return err
+	}
+	if c.forge, err = b.forges.at(registered.Forge, c.repo.APIURL); err != nil {
+		return err
+	}
+	c.signed = c.forge.credential.ID()
+	if c.signed == anonymous && (c.writes() || credentialHost(c.repo.APIURL) != wellKnown(registered.Forge)) {
+		host := credentialHost(c.repo.APIURL)
+		return &api.Error{
+			Code: api.Unavailable, Reason: "no_credential",
+			Message: "the bridge has no credential for " + host,
+			Hint:    "ask a human to run: ship credential add " + host,
+		}
+	}
+	return nil
+}
+
+// allowed says whether the ship may do this now.
+func (b *Broker) allowed(c *order) error {
+	g, err := b.desk.grants.find(c.ship)
+	if err != nil {
+		return err
+	}
+	c.grant = g
+	verb := c.verb()
+	if verb == "" {
+		return &api.Error{Code: api.Unsupported, Reason: "unknown_op", Message: "the bridge knows no such operation", Hint: "ship and bridge are of different versions: ask a human to update them"}
+	}
+	return g.allow(c.Repo, verb)
+}
+
+// note logs a failure whose cause isn't in its text.
+func (b *Broker) note(c *order, err error) {
+	var e *api.Error
+	if !errors.As(err, &e) || e.Err == nil && e.Code != api.Internal {
+		return
+	}
+	b.log.Warn("a request failed", "request", c.id, "op", c.Op, "code", string(e.Code), "reason", e.Reason, "cause", MaskCredentials(fmt.Sprint(e.Err)))
+}
+
+// asError makes every error one for the wire: what isn't an *api.Error is a fault of ours.
+func asError(err error) *api.Error {
+	var e *api.Error
+	if !errors.As(err, &e) {
+		switch {
+		case errors.Is(err, context.DeadlineExceeded):
+			return &api.Error{Code: api.Unavailable, Reason: "timeout", Message: "the forge did not answer in time", Hint: "try again in a minute", Err: err}
+		case errors.Is(err, context.Canceled):
+			return &api.Error{Code: api.Unavailable, Reason: "cancelled", Message: "the request was called off before it was answered", Hint: "try again", Err: err}
+		}
+		return internal(err)
+	}
+	clean := *e
+	clean.Message, clean.Hint = cleanMessage(e.Message), cleanMessage(e.Hint)
+	return &clean
+}
+
+// cleanMessage is for text that may quote a forge.
+func cleanMessage(s string) string { return MaskCredentials(CleanText(s)) }
+
+// encode writes v as JSON in which the text of others stays readable: <, > and & as they are.
+func encode(v any) (json.RawMessage, error) {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return nil, internal(fmt.Errorf("encode an answer: %w", err))
+	}
+	return slices.Clip(bytes.TrimSuffix(out.Bytes(), []byte("\n"))), nil
+}

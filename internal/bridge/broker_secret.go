@@ -1,0 +1,90 @@
+package bridge
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+)
+
+// shape is what a kind of credential looks like. The first group, where there is one, is the
+// secret part.
+type shape struct {
+	pattern *regexp.Regexp
+	likely  func(secret string) bool // nil: whatever matches
+}
+
+// shapes compiles the patterns once. What forges document of their own tokens comes first: a
+// GitHub installation token is a JWT of some 520 characters by now.
+//
+// See https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
+// and https://docs.gitlab.com/security/tokens/#token-prefixes.
+var shapes = sync.OnceValue(func() []shape {
+	plain := []string{
+		`(?:^|[^A-Za-z0-9])(gh[pousr]_[A-Za-z0-9._-]{36,})`,
+		`(?:^|[^A-Za-z0-9])(github_pat_[A-Za-z0-9_]{22,})`,
+		`(?:^|[^A-Za-z0-9])(gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,})`,
+		`(?:^|[^A-Za-z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?:$|[^A-Za-z0-9])`,
+		`(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?)`,
+		`(?:^|[^A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})`,
+		`(?:^|[^A-Za-z0-9])(xox[abeprs]-[A-Za-z0-9-]{20,})`,
+		`(?:^|[^A-Za-z0-9])(sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{20,})`,
+		`(?:^|[^A-Za-z0-9])([rs]k_live_[A-Za-z0-9]{20,})`,
+		`(?:^|[^A-Za-z0-9])(npm_[A-Za-z0-9]{36})`,
+		`(?:^|[^A-Za-z0-9])(AIza[A-Za-z0-9_-]{35})`,
+	}
+	var all []shape
+	for _, p := range plain {
+		all = append(all, shape{regexp.MustCompile(p), nil})
+	}
+	return append(all,
+		shape{regexp.MustCompile(`(?:^|[^A-Za-z0-9])(fleet_[A-Za-z0-9_-]{43,})`), mixed},
+		shape{regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@`), notPlaceholder},
+	)
+})
+
+// mixed tells random characters from a long name in a program.
+func mixed(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsDigit)
+}
+
+// notPlaceholder tells a password in an address from a word that stands for one.
+func notPlaceholder(s string) bool {
+	return !strings.ContainsAny(s[:1], "$<{[*") && strings.Trim(strings.ToLower(s), "x*.") != ""
+}
+
+// find gives where, in text, the secret parts begin and end.
+func (s shape) find(text string) [][2]int {
+	var found [][2]int
+	for _, at := range s.pattern.FindAllStringSubmatchIndex(text, -1) {
+		if s.likely == nil || s.likely(text[at[2]:at[3]]) {
+			found = append(found, [2]int{at[2], at[3]})
+		}
+	}
+	return found
+}
+
+// HoldsCredential says that text holds something shaped like a forge token, a cloud's or package
+// registry's key, a private key, a signed token, one of Fleet's own, or a password in an address.
+func HoldsCredential(text string) bool {
+	return slices.ContainsFunc(shapes(), func(s shape) bool { return len(s.find(text)) > 0 })
+}
+
+// MaskCredentials puts "[masked]" in the place of everything that HoldsCredential looks for. What
+// stands around it, such as the name of a variable, stays.
+func MaskCredentials(text string) string {
+	for _, s := range shapes() {
+		var b strings.Builder
+		last := 0
+		for _, at := range s.find(text) {
+			b.WriteString(text[last:at[0]])
+			b.WriteString("[masked]")
+			last = at[1]
+		}
+		if last > 0 {
+			text = b.String() + text[last:]
+		}
+	}
+	return text
+}

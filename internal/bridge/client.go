@@ -1,0 +1,211 @@
+package bridge
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"fleet/api"
+)
+
+const (
+	clientTime      = callTime + 5*time.Second
+	maxClientAnswer = 4 << 20
+)
+
+// ClientConfig says which bridge to speak to.
+type ClientConfig struct {
+	// URL is https://HOST…, http://HOST… on loopback, or unix:///PATH.
+	URL string
+	// CredentialFile holds the ship-agent credential. It is read for every call, so that a new one
+	// counts at once; others must have no access to it.
+	CredentialFile string
+}
+
+// NewClient checks the configuration and sends nothing. The Caller goes through no proxy, follows
+// no redirect, and sends the credential to that one address alone.
+func NewClient(c ClientConfig) (Caller, error) {
+	u, err := url.Parse(c.URL)
+	if err != nil {
+		return nil, errors.New("the bridge's URL is not an address")
+	}
+	if !filepath.IsAbs(c.CredentialFile) {
+		return nil, errors.New("the ship's credential file must be named by an absolute path")
+	}
+	dialer := &net.Dialer{Timeout: 10 * time.Second}
+	t := &http.Transport{
+		DialContext: dialed(dialer.DialContext), TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 16,
+		IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+	}
+	switch {
+	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
+		return nil, errors.New("the bridge's URL must be a plain address, without user, query and fragment")
+	case u.Scheme == "unix" && u.Host == "" && filepath.IsAbs(u.Path):
+		path := u.Path
+		t.DialContext = dialed(func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return dialer.DialContext(ctx, "unix", path)
+		})
+		u = &url.URL{Scheme: "http", Host: "bridge"}
+	case u.Scheme == "https" && u.Host != "":
+	case u.Scheme == "http" && isLoopbackHost(u.Hostname()):
+	default:
+		return nil, errors.New("the bridge's URL must be https://…, http:// on loopback, or unix:///PATH")
+	}
+	return &client{
+		base: strings.TrimRight(u.String(), "/"), file: c.CredentialFile,
+		http: &http.Client{
+			Transport:     t,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+	}, nil
+}
+
+// errNotDialed marks an exchange that never got a connection: nothing was sent.
+type errNotDialed struct{ error }
+
+func (e errNotDialed) Unwrap() error { return e.error }
+
+func dialed(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		c, err := dial(ctx, network, address)
+		if err != nil {
+			return nil, errNotDialed{err}
+		}
+		return c, nil
+	}
+}
+
+type client struct {
+	base string
+	file string
+	http *http.Client
+}
+
+// Do asks the bridge. A write whose answer is lost is sent once more with the same key, which the
+// bridge answers with what became of the first.
+func (c *client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
+	if r.writes() {
+		ctx = context.WithoutCancel(ctx)
+	}
+	ctx, cancel := context.WithTimeout(ctx, clientTime)
+	defer cancel()
+	ship, err := c.credential(ctx)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := c.send(ctx, r, ship)
+	var e *api.Error
+	if errors.As(err, &e) && e.Code == api.Unauthenticated && e.Reason == reasonShip {
+		// A 401 proves that nothing was done.
+		if now, err := c.credential(ctx); err == nil && !now.Equal(ship) {
+			return c.send(ctx, r, now)
+		}
+	}
+	if r.writes() && errors.Is(err, errAnswerLost) && ctx.Err() == nil {
+		answer, err = c.send(ctx, r, ship)
+		if err != nil && !decided(err) {
+			return nil, lostWrite(r, err)
+		}
+	}
+	return answer, err
+}
+
+// credential reads the ship's credential.
+func (c *client) credential(ctx context.Context) (Secret, error) {
+	text, err := readSecret(ctx, c.file, noOthers)
+	if err != nil {
+		return Secret{}, err
+	}
+	return parseToken(text, c.file)
+}
+
+// errAnswerLost marks what may have been done: it was sent, and not answered to the end.
+var errAnswerLost = errors.New("the bridge's answer was lost")
+
+// send asks once.
+func (c *client) send(ctx context.Context, r Request, ship Secret) (json.RawMessage, error) {
+	req, err := c.request(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	// Revealed to the bridge that it was granted by.
+	req.Header.Set("Authorization", "Bearer "+ship.Reveal())
+	resp, err := c.http.Do(req)
+	if err != nil {
+		return nil, brokenCall(r, err)
+	}
+	defer resp.Body.Close()
+	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxClientAnswer+1))
+	switch {
+	case err != nil:
+		return nil, brokenCall(r, err)
+	case len(raw) > maxClientAnswer:
+		return nil, unheard("its answer is too large", nil)
+	case resp.StatusCode != http.StatusOK:
+		return nil, problemOf(resp, raw)
+	case resp.Header.Get("Content-Type") != jsonType || !json.Valid(raw):
+		return nil, unheard("its answer is no JSON", nil)
+	}
+	return raw, nil
+}
+
+// request is r in HTTP.
+func (c *client) request(ctx context.Context, r Request) (*http.Request, error) {
+	for _, one := range routes() {
+		if one.op != r.Op {
+			continue
+		}
+		path := strings.NewReplacer("{repo}", url.PathEscape(r.Repo), "{number}", strconv.Itoa(r.Number)).Replace(one.path)
+		if query := r.query().Encode(); query != "" {
+			path += "?" + query
+		}
+		var body io.Reader
+		if one.method == http.MethodPost {
+			raw, err := encode(api.Contribution{Body: r.Body, Event: r.Event, Head: r.Head})
+			if err != nil {
+				return nil, err
+			}
+			body = bytes.NewReader(raw)
+		}
+		req, err := http.NewRequestWithContext(ctx, one.method, c.base+path, body)
+		if err != nil {
+			return nil, internal(err)
+		}
+		req.Header.Set("Accept", jsonType+", "+api.ProblemType)
+		req.Header.Set(api.HeaderWorkspace, url.PathEscape(r.Workspace))
+		if body != nil {
+			req.Header.Set("Content-Type", jsonType)
+			req.Header.Set(api.HeaderKey, r.Key)
+		}
+		return req, nil
+	}
+	return nil, internal(fmt.Errorf("unknown operation %q", r.Op))
+}
+
+func (r *Request) query() url.Values {
+	v := url.Values{}
+	set := func(name, value string) {
+		if value != "" {
+			v.Set(name, value)
+		}
+	}
+	set("state", r.State)
+	set("cursor", r.Cursor)
+	set("ref", r.Target.Ref)
+	set("branch", r.Target.Branch)
+	set("sha", r.Target.SHA)
+	if r.Target.Pull != 0 {
+		set("pr", strconv.Itoa(r.Target.Pull))
+	}
+	return v
+}

@@ -1,0 +1,63 @@
+package bridge
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+
+	"fleet/api"
+)
+
+// problemOf gives the error that a bridge answered with. What isn't one of a bridge's comes from
+// something else at its address.
+func problemOf(resp *http.Response, raw []byte) error {
+	var p api.Problem
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media != api.ProblemType || json.Unmarshal(raw, &p) != nil || p.Code == "" {
+		return unheard(fmt.Sprintf("what answers at its address is no bridge (HTTP status %d)", resp.StatusCode), nil)
+	}
+	return p.Error()
+}
+
+// brokenCall is the error of an exchange without a whole answer.
+func brokenCall(r Request, err error) error {
+	var undialed errNotDialed
+	if errors.As(err, &undialed) {
+		return &api.Error{
+			Code: api.Unavailable, Reason: "bridge_unreachable", Message: "the bridge cannot be reached; nothing was done",
+			Hint: "try again in a minute; if that does not help, tell a human that the bridge is down", Err: err,
+		}
+	}
+	if r.writes() {
+		return lostWrite(r, err)
+	}
+	return unheard("the connection broke before its answer was complete", err)
+}
+
+func unheard(why string, err error) error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: "bridge_answer", Message: "the bridge's answer is of no use: " + why,
+		Hint: "try again in a minute; if that does not help, tell a human", Err: err,
+	}
+}
+
+// lostWrite is for a write of which the bridge alone knows what became.
+func lostWrite(r Request, err error) error {
+	tool := "repo_pr_view"
+	if r.Op == OpIssueComment {
+		tool = "repo_issue_view"
+	}
+	return &api.Error{
+		Code: api.OutcomeUnknown, Reason: "bridge_answer_lost", Message: "the connection to the bridge broke after the call was sent: it may have been posted",
+		Hint: fmt.Sprintf("look with %s number %d whether it is there; the same call with exactly the same text is safe within ten minutes, since the bridge posts it once", tool, r.Number),
+		Err:  errors.Join(errAnswerLost, err),
+	}
+}
+
+// decided says that err is what the bridge itself answered, rather than that it didn't.
+func decided(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Err == nil && e.Reason != "bridge_answer" && e.Reason != "bridge_unreachable"
+}

@@ -1,0 +1,241 @@
+package bridge
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"fleet/api"
+)
+
+// Admin is what an operator does to a bridge: to a running one through its socket, or to the
+// files of one that isn't running. Errors are *api.Error, or say what is wrong with the files.
+type Admin interface {
+	// Grant sets the verbs that a ship has on a repository (api.AllRepos for every one), in place
+	// of those it had there. A ship that is new gets a credential, which is never shown again.
+	Grant(ctx context.Context, r api.GrantRequest) (*api.Granted, error)
+	// Revoke ends everything that a ship may do, and its credential, at once.
+	Revoke(ctx context.Context, ship string) error
+	List(ctx context.Context) (*api.Grants, error)
+	// VerifyAudit reads the whole audit and says where it isn't what was written.
+	VerifyAudit(ctx context.Context) (*api.AuditReport, error)
+	Close() error
+}
+
+// AdminConfig says whose operator one is.
+type AdminConfig struct {
+	Dir      string // the bridge's, see Config.Dir
+	Socket   string // what a running bridge listens on for operators
+	Embedded bool   // the bridge in Dir belongs to a ship serve: its ship "local" has no credential of its own
+}
+
+// OpenAdmin takes the files in Dir where no bridge has them, and speaks to the one that has
+// otherwise. While it is open, no bridge can start there: Close it soon.
+func OpenAdmin(ctx context.Context, c AdminConfig) (Admin, error) {
+	d := &desk{embedded: c.Embedded}
+	err := d.open(c.Dir, 100*time.Millisecond)
+	if errors.Is(err, errStoreInUse) {
+		return dialAdmin(ctx, c.Socket)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return direct{d}, nil
+}
+
+// desk is where grants are made, with the audit that says so.
+type desk struct {
+	embedded bool
+	registry func() map[string]Registered // nil: unknown
+	store    *store
+	audit    *auditLog
+	grants   grantTable
+	mu       sync.Mutex // one change at a time
+}
+
+func (d *desk) open(dir string, patience time.Duration) error {
+	var err error
+	if d.store, err = openStore(dir, patience); err != nil {
+		return err
+	}
+	if d.audit, err = openAudit(dir); err != nil {
+		return errors.Join(err, d.store.close())
+	}
+	stored, err := d.store.grants()
+	if err != nil {
+		return errors.Join(fmt.Errorf("read grants: %w", err), d.close())
+	}
+	d.grants.load(stored)
+	return nil
+}
+
+func (d *desk) close() error { return errors.Join(d.audit.close(), d.store.close()) }
+
+// direct is an Admin of files that no bridge has open.
+type direct struct{ *desk }
+
+func (d direct) Grant(_ context.Context, r api.GrantRequest) (*api.Granted, error) { return d.grant(r) }
+
+func (d direct) Revoke(_ context.Context, ship string) error { return d.revoke(ship) }
+
+func (d direct) List(context.Context) (*api.Grants, error) { return d.list() }
+
+func (d direct) VerifyAudit(context.Context) (*api.AuditReport, error) { return d.verify() }
+
+func (d direct) Close() error { return d.close() }
+
+func (d *desk) grant(r api.GrantRequest) (*api.Granted, error) {
+	set, err := checkGrant(r)
+	if err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	stored, err := d.store.grants()
+	if err != nil {
+		return nil, internal(err)
+	}
+	g, known := stored[r.Ship]
+	if !known {
+		g = grant{Ship: r.Ship, CreatedAt: time.Now().UTC()}
+	}
+	var credential Secret
+	if g.Hash == "" && !(d.embedded && r.Ship == LocalShip) {
+		credential = mintShipCredential()
+		g.Hash = shipHash(credential)
+	}
+	g = g.with(r.Repo, set)
+	if err := d.keep(auditLine{Event: auditGrant, Ship: r.Ship, Repo: r.Repo, Verbs: set}, r.Ship, &g, stored); err != nil {
+		return nil, err
+	}
+	// Revealed to the operator, once: the bridge keeps its hash alone.
+	return &api.Granted{Grant: g.shown(), Credential: credential.Reveal(), Note: d.remark(r)}, nil
+}
+
+// keep writes the audit, then the store, then counts.
+func (d *desk) keep(line auditLine, ship string, g *grant, stored map[string]grant) error {
+	head, err := d.audit.append(line)
+	if err != nil {
+		return auditUnwritable(err)
+	}
+	if err := d.store.setGrant(ship, g, head); err != nil {
+		return internal(err)
+	}
+	if g == nil {
+		delete(stored, ship)
+	} else {
+		stored[ship] = *g
+	}
+	d.grants.load(stored)
+	return nil
+}
+
+func (d *desk) remark(r api.GrantRequest) string {
+	if d.registry == nil || r.Repo == api.AllRepos {
+		return ""
+	}
+	if _, ok := d.registry()[r.Repo]; !ok {
+		return "no repository is registered as " + quoted(r.Repo) + " at the moment"
+	}
+	return ""
+}
+
+func (d *desk) revoke(ship string) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	stored, err := d.store.grants()
+	if err != nil {
+		return internal(err)
+	}
+	local := d.embedded && ship == LocalShip
+	g, known := stored[ship]
+	if !known && !local {
+		return &api.Error{
+			Code: api.NotFound, Reason: "no_ship", Message: "the bridge knows no ship " + quoted(ship),
+			Hint: "ship bridge list shows those it knows",
+		}
+	}
+	var left *grant
+	if local {
+		// Without a stored grant the embedded ship could do everything again.
+		g.Ship, g.Repos = ship, map[string][]string{}
+		if g.CreatedAt.IsZero() {
+			g.CreatedAt = time.Now().UTC()
+		}
+		left = &g
+	}
+	return d.keep(auditLine{Event: auditRevoke, Ship: ship}, ship, left, stored)
+}
+
+func (d *desk) list() (*api.Grants, error) {
+	stored, err := d.store.grants()
+	if err != nil {
+		return nil, internal(err)
+	}
+	all := &api.Grants{Grants: []api.Grant{}}
+	if _, narrowed := stored[LocalShip]; d.embedded && !narrowed {
+		everything := grant{Ship: LocalShip, Repos: map[string][]string{api.AllRepos: verbs()}}
+		all.Grants = append(all.Grants, everything.shown())
+	}
+	for _, g := range stored {
+		if g.Hash != "" || d.embedded {
+			all.Grants = append(all.Grants, g.shown())
+		}
+	}
+	slices.SortFunc(all.Grants, func(a, b api.Grant) int { return strings.Compare(a.Ship, b.Ship) })
+	return all, nil
+}
+
+func (d *desk) verify() (*api.AuditReport, error) {
+	// The head is read first: lines that come meanwhile only make the file longer.
+	head, err := d.store.auditHead()
+	if err != nil {
+		return nil, internal(err)
+	}
+	report, err := verifyAuditFile(d.audit.dir(), head)
+	if errors.Is(err, fs.ErrNotExist) {
+		report, err = verifyAudit(strings.NewReader(""), head)
+	}
+	return &report, err
+}
+
+// checkGrant gives the verbs in their order.
+func checkGrant(r api.GrantRequest) ([]string, error) {
+	if err := checkName("ship", r.Ship); err != nil {
+		return nil, err
+	}
+	if err := checkName("repo", r.Repo); err != nil {
+		return nil, err
+	}
+	for _, v := range r.Verbs {
+		if !slices.Contains(verbs(), v) {
+			return nil, invalid("verbs", quoted(v)+" is not a verb", "verbs are "+strings.Join(verbs(), ", "))
+		}
+	}
+	if len(r.Verbs) == 0 {
+		return nil, invalid("verbs", "a grant needs at least one verb", "verbs are "+strings.Join(verbs(), ", "))
+	}
+	return slices.DeleteFunc(verbs(), func(v string) bool { return !slices.Contains(r.Verbs, v) }), nil
+}
+
+func checkName(what, s string) error {
+	if s == "" || len(s) > maxName || !utf8.ValidString(s) || strings.ContainsFunc(s, unicode.IsControl) {
+		return invalid(what, what+" must be a name of at most 256 bytes, without control characters", "")
+	}
+	return nil
+}
+
+func auditUnwritable(err error) *api.Error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: "audit_unwritable",
+		Message: "the bridge cannot write its audit, and does nothing that would not stand in it; nothing was done",
+		Hint:    "ask a human to look at the disk of the bridge", Err: err,
+	}
+}

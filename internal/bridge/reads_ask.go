@@ -1,0 +1,125 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"fleet/api"
+)
+
+// How long answers are fresh.
+const (
+	infoTTL    = 5 * time.Minute
+	listTTL    = 30 * time.Second
+	viewTTL    = 10 * time.Second
+	movingTTL  = 10 * time.Second // checks that run, logs that may grow, where a branch points
+	settledTTL = time.Minute      // checks that are all final, of one commit
+)
+
+// read answers a read.
+func (b *Broker) read(ctx context.Context, c *order) (json.RawMessage, error) {
+	at, err := b.sealer.open(c.Cursor, c.binding(c.grant.Ship))
+	if err != nil {
+		return nil, err
+	}
+	p, page := c.forge.provider, at.Page
+	switch c.Op {
+	case OpInfo:
+		return shared(ctx, b, c, at, "", infoTTL, func(ctx context.Context) (*api.RepoInfo, error) { return p.Info(ctx, c.repo) })
+	case OpIssueList:
+		return shared(ctx, b, c, at, c.state(), listTTL, func(ctx context.Context) (*api.List[api.IssueItem], error) {
+			return p.Issues(ctx, c.repo, c.state(), page)
+		})
+	case OpPRList:
+		return shared(ctx, b, c, at, c.state(), listTTL, func(ctx context.Context) (*api.List[api.PullItem], error) {
+			return p.Pulls(ctx, c.repo, c.state(), page)
+		})
+	case OpIssueView:
+		return shared(ctx, b, c, at, "", viewTTL, func(ctx context.Context) (*api.IssueView, error) {
+			return p.Issue(ctx, c.repo, c.Number, page)
+		})
+	case OpPRView:
+		return shared(ctx, b, c, at, "", viewTTL, func(ctx context.Context) (*api.PullView, error) {
+			return p.Pull(ctx, c.repo, c.Number, page)
+		})
+	}
+	return b.readCommit(ctx, c, at)
+}
+
+// readCommit answers what is asked of a commit: of the one that the first page was of, or of the
+// one that the target comes to now.
+func (b *Broker) readCommit(ctx context.Context, c *order, at position) (json.RawMessage, error) {
+	p := c.forge.provider
+	var stale *api.Age
+	if at.At == nil {
+		target := c.Target
+		value, age, err := b.reads.get(ctx, c.key("resolve", fmt.Sprintf("%d %q %q %s", target.Pull, target.Ref, target.Branch, target.SHA)), question{
+			ask: func(ctx context.Context) (any, error) { return p.Resolve(ctx, c.repo, target) },
+			ttl: func(any) time.Duration { return movingTTL },
+		})
+		if err != nil {
+			return nil, err
+		}
+		at.At, stale = value.(*api.Resolved), age
+	}
+	commit := *at.At
+	q := question{
+		ask: func(ctx context.Context) (any, error) { return p.Checks(ctx, c.repo, commit, at.Page) },
+		ttl: func(v any) time.Duration { return checksTTL(v.(*api.Checks)) },
+	}
+	if c.Op == OpFailedLogs {
+		q = question{
+			ask: func(ctx context.Context) (any, error) { return p.FailedLogs(ctx, c.repo, commit, at.Page) },
+			ttl: func(any) time.Duration { return movingTTL },
+		}
+	}
+	value, age, err := b.reads.get(ctx, c.key(c.Op, commit.SHA+" "+at.Page), q)
+	if err != nil {
+		return nil, err
+	}
+	if age == nil {
+		age = stale
+	}
+	return b.show(c, value, at, age)
+}
+
+// checksTTL is short while anything may still change, which includes that nothing has begun.
+func checksTTL(c *api.Checks) time.Duration {
+	if c.Counts[api.BucketPending] > 0 || c.Overall == api.BucketPending || c.Overall == api.BucketNone || len(c.Incomplete) > 0 {
+		return movingTTL
+	}
+	for _, item := range c.Items {
+		if item.Bucket == api.BucketPending {
+			return movingTTL
+		}
+	}
+	return settledTTL
+}
+
+// shared gets a provider's answer to c, and makes it the caller's.
+func shared[T any](ctx context.Context, b *Broker, c *order, at position, rest string, ttl time.Duration, ask func(context.Context) (*T, error)) (json.RawMessage, error) {
+	value, age, err := b.reads.get(ctx, c.key(c.Op, rest+" "+at.Page), question{
+		ask: func(ctx context.Context) (any, error) {
+			found, err := ask(ctx)
+			if err == nil && found == nil {
+				err = internal(fmt.Errorf("the provider answered %s with nothing", c.Op))
+			}
+			return found, err
+		},
+		ttl: func(any) time.Duration { return ttl },
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.show(c, value, at, age)
+}
+
+// key is what a read of c is of.
+func (c *order) key(op, rest string) readKey {
+	return readKey{credential: c.signed, repo: c.resource(), op: op, number: c.Number, rest: rest}
+}
+
+// resource names the repository among all forges. Its name in the registry plays no part.
+func (c *order) resource() string { return c.repo.APIURL.String() + " " + c.repo.Path }

@@ -1,0 +1,121 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleet/api"
+)
+
+const (
+	// lookPause lets a forge's replicas catch up before a second look.
+	lookPause = 3 * time.Second
+	// reconcileTime bounds what a start spends on the writes of an earlier process.
+	reconcileTime = 5 * time.Minute
+)
+
+// look asks the forge, up to so many times, whether i is there, and stores what it finds. It never
+// writes to the forge. absent: the forge was asked, and has nothing like it.
+func (b *Broker) look(ctx context.Context, f *forge, r Repo, i *intent, times int) (absent bool) {
+	found, absent := b.find(ctx, f.provider, r, i, times)
+	switch {
+	case found != nil:
+		i.State, i.Written, i.Error = intentDone, found, nil
+		head, err := b.desk.audit.append(i.foundLine())
+		b.keep(i, head, err)
+	case i.State != intentUnknown:
+		i.State = intentUnknown
+		b.record(i)
+	}
+	return absent
+}
+
+// find gives what i left on the forge, or nil.
+func (b *Broker) find(ctx context.Context, p Provider, r Repo, i *intent, times int) (found *api.Written, absent bool) {
+	for n := range times {
+		if n > 0 && !pause(ctx, lookPause) {
+			return nil, false
+		}
+		asked, cancel := context.WithTimeout(ctx, forgeTime)
+		found, err := guarded(b, i.Op, func() (*api.Written, error) {
+			return p.Find(asked, r, i.Write, i.StartedAt.Add(-clockSkew))
+		})
+		cancel()
+		absent = err == nil && found == nil
+		if err != nil {
+			b.log.Warn("a write can't be looked for", "request", i.RequestID, "cause", MaskCredentials(fmt.Sprint(asError(err))))
+		} else if found != nil {
+			// Another workspace may have posted the same words by the same account.
+			if other, err := b.desk.store.claimed(i, found.URL); err == nil && !other {
+				return found, false
+			}
+		}
+	}
+	return nil, absent
+}
+
+// pause waits, and says whether it could.
+func pause(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// reconcileLater looks, in the background and one after the other, for what writes came to that an
+// earlier process began and did not live to record.
+func (b *Broker) reconcileLater() error {
+	open, err := b.desk.store.undecided()
+	if err != nil || len(open) == 0 || !b.begin() {
+		return err
+	}
+	go func() {
+		defer b.work.Done()
+		ctx, cancel := context.WithTimeout(b.life, reconcileTime)
+		defer cancel()
+		for _, i := range open {
+			if time.Since(i.StartedAt) > intentLife || ctx.Err() != nil {
+				continue
+			}
+			if err := b.reconcile(ctx, i); err != nil {
+				b.log.Warn("a write of an earlier process can't be looked for", "request", i.RequestID, "cause", MaskCredentials(err.Error()))
+			}
+		}
+	}()
+	return nil
+}
+
+func (b *Broker) reconcile(ctx context.Context, i *intent) error {
+	registered, ok := b.config.Registry()[i.Repo]
+	if !ok {
+		return noRepo(i.Repo)
+	}
+	repo, err := registered.repo(i.Repo)
+	if err != nil {
+		return err
+	}
+	f, err := b.forges.at(registered.Forge, repo.APIURL)
+	if err != nil {
+		return err
+	}
+	if (&order{repo: repo}).resource() != i.Path {
+		return badRegistration("it is another repository than the one that was written to")
+	}
+	leave, err := b.turns.take(ctx, "content "+i.Content)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	// A call with the same words may have been quicker.
+	now, err := b.desk.store.intentBy(bucketContents, i.Content)
+	if err != nil || now == nil || now.ID != i.ID || !now.undecided() {
+		return err
+	}
+	b.look(ctx, f, repo, now, 2)
+	return nil
+}

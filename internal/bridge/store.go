@@ -1,0 +1,171 @@
+package bridge
+
+import (
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+const (
+	storeFile = "bridge.db"
+	// lockPatience is what a bridge that starts gives an operator's command to let go of the file.
+	lockPatience = 5 * time.Second
+)
+
+// errStoreInUse says that another process holds the database: a running bridge, as a rule.
+var errStoreInUse = errors.New("bridge.db is in use by another process")
+
+// store is the bridge's memory: grants, writes, the key of cursors, and how far the audit has
+// come. Every change is on disk when its call returns. It is safe for concurrent use.
+type store struct{ db *bolt.DB }
+
+// The buckets.
+const (
+	bucketMeta     = "meta"     // see the keys below
+	bucketGrants   = "grants"   // ship → grant
+	bucketIntents  = "intents"  // id, a UUIDv7 → intent
+	bucketKeys     = "keys"     // hash of ship, repo and idempotency key → id of an intent
+	bucketContents = "contents" // hash of what is written, where and by whom → id of the newest intent
+)
+
+const (
+	metaCursorKey = "cursor_key"
+	metaAuditHead = "audit_head"
+)
+
+// openStore makes dir, 0700, and the database in it, 0600. Others' access to either is an error.
+func openStore(dir string, patience time.Duration) (*store, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the bridge's directory: %w", err)
+	}
+	if err := private(dir); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, storeFile)
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: patience, OpenFile: openPrivate})
+	if errors.Is(err, bolterrors.ErrTimeout) {
+		return nil, errStoreInUse
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", path, err)
+	}
+	s := &store{db}
+	if err := s.prepare(); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare %s: %w", path, err), db.Close())
+	}
+	return s, nil
+}
+
+// private says when others may look into path or change it.
+func private(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return fmt.Errorf("%s is open to others (mode %#o): take their access away with chmod", path, info.Mode().Perm())
+	}
+	return nil
+}
+
+// openPrivate follows no link, so that a file of ours cannot be made to lie elsewhere.
+func openPrivate(path string, flag int, mode os.FileMode) (*os.File, error) {
+	f, err := os.OpenFile(path, flag|syscall.O_NOFOLLOW, mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := private(path); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+func (s *store) prepare() error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		for _, name := range []string{bucketMeta, bucketGrants, bucketIntents, bucketKeys, bucketContents} {
+			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
+				return err
+			}
+		}
+		meta := tx.Bucket([]byte(bucketMeta))
+		if meta.Get([]byte(metaCursorKey)) != nil {
+			return nil
+		}
+		key := make([]byte, 32)
+		_, _ = rand.Read(key) // never fails since Go 1.24
+		return meta.Put([]byte(metaCursorKey), key)
+	})
+}
+
+func (s *store) close() error { return s.db.Close() }
+
+func (s *store) cursorKey() ([]byte, error) {
+	var key []byte
+	err := s.db.View(func(tx *bolt.Tx) error {
+		key = append(key, tx.Bucket([]byte(bucketMeta)).Get([]byte(metaCursorKey))...)
+		return nil
+	})
+	return key, err
+}
+
+// auditHead is the last line of the audit that a change in the store vouches for.
+func (s *store) auditHead() (auditHead, error) {
+	var head auditHead
+	err := s.db.View(func(tx *bolt.Tx) error {
+		_, err := fetch(tx, bucketMeta, metaAuditHead, &head)
+		return err
+	})
+	return head, err
+}
+
+func (s *store) grants() (map[string]grant, error) {
+	all := map[string]grant{}
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucketGrants)).ForEach(func(ship, raw []byte) error {
+			var g grant
+			if err := json.Unmarshal(raw, &g); err != nil {
+				return fmt.Errorf("grant of %q: %w", ship, err)
+			}
+			all[string(ship)] = g
+			return nil
+		})
+	})
+	return all, err
+}
+
+// setGrant stores the ship's grant, or forgets the ship where g is nil.
+func (s *store) setGrant(ship string, g *grant, head auditHead) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+			return err
+		}
+		if g == nil {
+			return tx.Bucket([]byte(bucketGrants)).Delete([]byte(ship))
+		}
+		return keepIn(tx, bucketGrants, ship, g)
+	})
+}
+
+func keepIn(tx *bolt.Tx, bucket, key string, value any) error {
+	raw, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return tx.Bucket([]byte(bucket)).Put([]byte(key), raw)
+}
+
+func fetch(tx *bolt.Tx, bucket, key string, value any) (found bool, err error) {
+	raw := tx.Bucket([]byte(bucket)).Get([]byte(key))
+	if raw == nil {
+		return false, nil
+	}
+	return true, json.Unmarshal(raw, value)
+}

@@ -1,0 +1,185 @@
+package bridge
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/google/uuid"
+	bolt "go.etcd.io/bbolt"
+
+	"fleet/api"
+)
+
+const (
+	// intentLife is how long a write's key is answered from memory.
+	intentLife = 24 * time.Hour
+	// pruneAtOnce bounds the work that one write does for those before it.
+	pruneAtOnce = 64
+)
+
+// States of an intent.
+const (
+	intentStarted = "started" // the forge may have been asked
+	intentDone    = "done"
+	intentFailed  = "failed"  // for certain
+	intentUnknown = "unknown" // asked, and looked for in vain
+)
+
+// intent is a write from before it is sent. Its text is kept for as long as it may be looked for.
+type intent struct {
+	ID         string       `json:"id"` // UUIDv7
+	Ship       string       `json:"ship"`
+	Repo       string       `json:"repo"`
+	Path       string       `json:"path"` // of the repository on the forge
+	Workspace  string       `json:"workspace"`
+	Op         string       `json:"op"`
+	KeyHash    string       `json:"key_hash"`
+	Payload    string       `json:"payload"`      // hash of what the key stands for
+	Content    string       `json:"content_hash"` // hash of what makes two writes the same
+	Write      Write        `json:"write"`
+	BodySHA256 string       `json:"body_sha256"`
+	Credential string       `json:"credential"`
+	RequestID  string       `json:"request_id"`
+	StartedAt  time.Time    `json:"started_at"`
+	State      string       `json:"state"`
+	Written    *api.Written `json:"written,omitempty"`
+	Error      *api.Error   `json:"error,omitempty"`
+}
+
+func (i *intent) undecided() bool { return i.State == intentStarted || i.State == intentUnknown }
+
+// begin stores a new intent, with its key and its content leading to it.
+func (s *store) begin(i *intent, head auditHead) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if err := prune(tx, i.StartedAt.Add(-intentLife)); err != nil {
+			return err
+		}
+		if err := tx.Bucket([]byte(bucketKeys)).Put([]byte(i.KeyHash), []byte(i.ID)); err != nil {
+			return err
+		}
+		if err := tx.Bucket([]byte(bucketContents)).Put([]byte(i.Content), []byte(i.ID)); err != nil {
+			return err
+		}
+		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+			return err
+		}
+		return keepIn(tx, bucketIntents, i.ID, i)
+	})
+}
+
+// decide stores what became of i, and forgets its text unless it may still be looked for.
+func (s *store) decide(i *intent, head auditHead) error {
+	kept := *i
+	if !i.undecided() {
+		kept.Write.Body = ""
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+			return err
+		}
+		return keepIn(tx, bucketIntents, i.ID, &kept)
+	})
+}
+
+// alias lets one more key be answered with what became of an earlier intent.
+func (s *store) alias(keyHash string, i *intent) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucketKeys)).Put([]byte(keyHash), []byte(i.ID))
+	})
+}
+
+// intentBy follows a bucket of hashes to an intent. nil: there is none.
+func (s *store) intentBy(bucket, hash string) (*intent, error) {
+	var found *intent
+	err := s.db.View(func(tx *bolt.Tx) error {
+		id := tx.Bucket([]byte(bucket)).Get([]byte(hash))
+		if id == nil {
+			return nil
+		}
+		var i intent
+		ok, err := fetch(tx, bucketIntents, string(id), &i)
+		if ok {
+			found = &i
+		}
+		return err
+	})
+	return found, err
+}
+
+// undecided lists, oldest first, the intents of which nobody knows what became of them.
+func (s *store) undecided() ([]*intent, error) {
+	var list []*intent
+	err := s.eachIntent(func(i *intent) {
+		if i.undecided() {
+			list = append(list, i)
+		}
+	})
+	return list, err
+}
+
+// claimed says that what lies at url on the forge is known to come from another write than i.
+func (s *store) claimed(i *intent, url string) (bool, error) {
+	other := false
+	err := s.eachIntent(func(known *intent) {
+		if known.ID != i.ID && known.Written != nil && known.Written.URL == url {
+			other = true
+		}
+	})
+	return other, err
+}
+
+func (s *store) eachIntent(visit func(*intent)) error {
+	return s.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket([]byte(bucketIntents)).ForEach(func(_, raw []byte) error {
+			var i intent
+			if err := json.Unmarshal(raw, &i); err != nil {
+				return err
+			}
+			visit(&i)
+			return nil
+		})
+	})
+}
+
+// prune forgets the oldest intents once their time is over, whatever became of them.
+func prune(tx *bolt.Tx, before time.Time) error {
+	intents := tx.Bucket([]byte(bucketIntents))
+	var old []*intent
+	cursor := intents.Cursor()
+	for _, raw := cursor.First(); raw != nil && len(old) < pruneAtOnce; _, raw = cursor.Next() {
+		var i intent
+		if err := json.Unmarshal(raw, &i); err != nil {
+			return err
+		}
+		if i.StartedAt.After(before) {
+			break
+		}
+		old = append(old, &i)
+	}
+	for _, i := range old {
+		if err := intents.Delete([]byte(i.ID)); err != nil {
+			return err
+		}
+		if err := unlink(tx, bucketKeys, i.KeyHash, i.ID); err != nil {
+			return err
+		}
+		if err := unlink(tx, bucketContents, i.Content, i.ID); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// unlink deletes hash where it still leads to id.
+func unlink(tx *bolt.Tx, bucket, hash, id string) error {
+	b := tx.Bucket([]byte(bucket))
+	if string(b.Get([]byte(hash))) != id {
+		return nil
+	}
+	return b.Delete([]byte(hash))
+}
+
+func newID() (string, error) {
+	id, err := uuid.NewV7()
+	return id.String(), err
+}
