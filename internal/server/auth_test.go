@@ -3,6 +3,7 @@ package server
 import (
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -133,6 +134,20 @@ func TestRefusalsAreLoggedWithoutTheTokenAndNotWithoutEnd(t *testing.T) {
 	}
 	if strings.Contains(p.log.String(), unknown) || strings.Contains(p.log.String(), p.workspaces.token(alpha)) {
 		t.Error("a token stands in the log")
+	}
+}
+
+func TestARefusalSaysWhetherThereWasAToken(t *testing.T) {
+	p := open(t)
+	for _, authorization := range [][]string{nil, {"Basic x"}, {"Bearer fleet_x"}, {"Bearer " + token.Mint().Reveal()}} {
+		p.knock(alpha.MCPPath(), authorization...)
+	}
+	var reasons []string
+	for _, e := range p.events.of("auth.refused") {
+		reasons = append(reasons, e.Reason)
+	}
+	if want := []string{reasonNoToken, reasonNoToken, reasonBadToken, reasonBadToken}; !slices.Equal(reasons, want) {
+		t.Errorf("reasons %v, want %v", reasons, want)
 	}
 }
 

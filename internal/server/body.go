@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// drainTimes bounds, as a multiple of the limit, what is read of a body that is too large, so
-// that its sender comes to read the 413 in place of a reset connection.
+// drainTimes bounds, as a multiple of the limit, what is read of a body that is too large: a
+// sender that is still writing when the connection closes never comes to read the 413.
 const drainTimes = 8
 
 // readBody reads a body up to the limit, whatever Content-Length says.

@@ -25,9 +25,7 @@ func FuzzDoor(f *testing.F) {
 		if strings.Trim(version, "0123456789-") == "" && version != "" {
 			head = []string{"MCP-Protocol-Version", version}
 		}
-		here := *p
-		here.t = t
-		g := here.post(alpha, string(body), head...)
+		g := p.in(t).post(alpha, string(body), head...)
 		switch {
 		case g.status >= 500:
 			t.Fatalf("%q: %d %s", body, g.status, g.body)

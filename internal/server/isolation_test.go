@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	mcpgo "github.com/mark3labs/mcp-go/server"
@@ -57,6 +58,16 @@ func (h *held) count() (begun, ended int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return len(h.calls), h.ended
+}
+
+// release lets one waiting call go on, and fails where none waits any more.
+func (h *held) release(t *testing.T) {
+	t.Helper()
+	select {
+	case h.letGo <- struct{}{}:
+	case <-time.After(10 * time.Second):
+		t.Fatal("no call waits any more")
+	}
 }
 
 func (h *held) awaitCalls(t *testing.T, n int) {
@@ -227,7 +238,7 @@ func TestClosingTheRequestEndsAReadAndNotAWrite(t *testing.T) {
 				return
 			}
 			eventually(t, "the ship sees the request closed", p.workspaces.closed)
-			h.letGo <- struct{}{} // it still waits, and ends as if nothing had happened
+			h.release(t) // it still waits, and ends as if nothing had happened
 			eventually(t, "the write is recorded", func() bool { return len(p.events.of("tool.call")) == 1 })
 			if e := p.events.of("tool.call")[0]; e.Outcome != "ok" {
 				t.Errorf("outcome %s, want a write that ran to its end", e.Outcome)

@@ -60,6 +60,13 @@ func open(t testing.TB, change ...func(*Config)) *port {
 	return p
 }
 
+// in is the same port for a subtest.
+func (p *port) in(t testing.TB) *port {
+	here := *p
+	here.t = t
+	return &here
+}
+
 func (p *port) serve() {
 	l, err := Listen(0)
 	if err != nil {

@@ -181,13 +181,13 @@ func TestBodiesThatDoNotArriveAreAnswered(t *testing.T) {
 		"half closed in chunks":       {p.head("Transfer-Encoding: chunked\r\n") + "5\r\n{\"jso\r\n", true, 400},
 		"stalled":                     {p.head("Content-Length: 500\r\n") + `{"jsonrpc":`, false, 408},
 		"a length below zero":         {p.head("Content-Length: -1\r\n"), false, 400},
-		"chunks that hold too much":   {p.head("Transfer-Encoding: chunked\r\n") + "200000\r\n" + strings.Repeat("x", 0x200000) + "\r\n0\r\n\r\n", false, 413},
+		"chunks that hold too much":   {p.head("Transfer-Encoding: chunked\r\n") + "700000\r\n" + strings.Repeat("x", 0x700000) + "\r\n0\r\n\r\n", false, 413},
 		"a length that is far beyond": {p.head("Content-Length: 99999999999\r\n") + "{", true, 413},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			if resp := p.raw(c.send, c.halfClose); resp.StatusCode != c.want {
+			if resp := p.in(t).raw(c.send, c.halfClose); resp.StatusCode != c.want {
 				t.Errorf("%d, want %d", resp.StatusCode, c.want)
 			}
 		})

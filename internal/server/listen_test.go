@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -157,7 +158,7 @@ func TestServeLetsRequestsEndAndThenEnds(t *testing.T) {
 		t.Fatalf("Serve ended with a call in flight: %v", err)
 	default:
 	}
-	h.letGo <- struct{}{}
+	h.release(t)
 	if got := <-answer; !strings.Contains(got, "done") {
 		t.Errorf("the call in flight got %s", got)
 	}
@@ -177,5 +178,25 @@ func TestServeSaysWhenItsSocketIsLost(t *testing.T) {
 	}
 	if err := p.server.Serve(t.Context(), l); err == nil || errors.Is(err, http.ErrServerClosed) {
 		t.Errorf("Serve on a closed socket: %v, want an error", err)
+	}
+}
+
+func TestClientsThatComeAndGoLeaveNothingBehind(t *testing.T) {
+	p := open(t)
+	initialize := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
+	visit := func(n int) {
+		for range n {
+			if g := p.post(alpha, initialize); g.status != 200 {
+				t.Fatalf("%d %s", g.status, g.body)
+			}
+			p.client.CloseIdleConnections()
+		}
+	}
+	visit(50)
+	goroutines, memory := runtime.NumGoroutine(), heap()
+	visit(1000)
+	eventually(t, "the goroutines end", func() bool { return runtime.NumGoroutine() <= goroutines+5 })
+	if more := int64(heap()) - int64(memory); more > 1<<20 {
+		t.Errorf("1,000 clients left %d bytes behind", more)
 	}
 }

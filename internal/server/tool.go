@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -201,7 +200,7 @@ func cut(text string) string {
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return strings.ToValidUTF8(text[:end], "\uFFFD") + truncated
+	return text[:end] + truncated
 }
 
 // record writes the call's event. A call whose event cannot be written is answered all the same:
