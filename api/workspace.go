@@ -46,14 +46,14 @@ type Workspace struct {
 	Name           string       `json:"name"`
 	Path           string       `json:"path"`
 	Active         bool         `json:"active"`
-	InactiveReason *string      `json:"inactive_reason"` // nil if active; see the Inactive constants
+	InactiveReason *string      `json:"inactive_reason"` // nil if active and well; see the Inactive constants
 	Branch         *string      `json:"branch"`          // nil on a detached HEAD or an unreadable one
 	Head           *string      `json:"head"`            // commit in hex; nil on a branch without commits
 	Agent          *AgentStatus `json:"agent"`           // nil until agent_init
 	Observed       Observed     `json:"observed"`
 }
 
-// Why a workspace is not active.
+// Why a workspace is not active. The last three say of an active one what keeps it from working.
 const (
 	InactiveNeverActivated = "never_activated"  // no session since the ship's start
 	InactiveCommand        = "command"          // ship deactivate

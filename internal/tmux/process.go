@@ -90,3 +90,13 @@ func (s *Server) revive(ctx context.Context) bool {
 	}
 	return false
 }
+
+// reap has the server look for processes that ended. tmux can lose the news of the last one (3.3a
+// does, on a busy machine, with one in five): the pane then counts as dead, but neither how it
+// ended is known, nor does a window go that should. Another SIGCHLD cures it, and does nothing to
+// any other process.
+func (s *Server) reap() {
+	if p := s.known(); p.alive() {
+		_ = syscall.Kill(p.pid, syscall.SIGCHLD)
+	}
+}

@@ -39,15 +39,17 @@ type Pane struct {
 	Session    string
 	ID         int // counts up over the server's life
 	Dead       bool
-	DeadStatus string // exit status of a dead one; empty where a signal ended it
+	DeadStatus string // exit status of a dead one; empty where a signal ended it, or not known yet
+	DeadSignal string // what ended a dead one; empty below tmux 3.3
 	ActivityAt time.Time
 	Command    string // what runs in the foreground
 	Dir        string // of the foreground process; only from FirstPane
 }
 
-// Panes lists the panes of all sessions in one call.
+// Panes lists the panes of all sessions in one call. How a dead one ended can be missing until
+// the next call.
 func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
-	const format = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{window_activity}|#{pane_current_command}"
+	const format = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{window_activity}|#{pane_current_command}"
 	out, err := s.run(ctx, "", "list-panes", "-a", "-F", format)
 	if Is(err, NoSession) { // "no current target": the server has no session left, so no pane
 		return nil, nil
@@ -56,20 +58,26 @@ func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 		return nil, err
 	}
 	var panes []Pane
+	unreaped := false
 	for l := range strings.Lines(out) {
-		f := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", 6)
-		if len(f) != 6 {
+		f := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", 7)
+		if len(f) != 7 {
 			continue
 		}
 		id, err1 := strconv.Atoi(strings.TrimPrefix(f[1], "%"))
-		seconds, err2 := strconv.ParseInt(f[4], 10, 64)
+		seconds, err2 := strconv.ParseInt(f[5], 10, 64)
 		if err1 != nil || err2 != nil {
 			continue
 		}
-		panes = append(panes, Pane{
-			Session: f[0], ID: id, Dead: f[2] == "1", DeadStatus: f[3],
-			ActivityAt: time.Unix(seconds, 0).UTC(), Command: f[5],
-		})
+		p := Pane{
+			Session: f[0], ID: id, Dead: f[2] == "1", DeadStatus: f[3], DeadSignal: f[4],
+			ActivityAt: time.Unix(seconds, 0).UTC(), Command: f[6],
+		}
+		unreaped = unreaped || p.Dead && p.DeadStatus == "" && p.DeadSignal == ""
+		panes = append(panes, p)
+	}
+	if unreaped {
+		s.reap()
 	}
 	return panes, nil
 }

@@ -197,8 +197,8 @@ func TestWhatACommandLeavesBehindSaysHowItEnded(t *testing.T) {
 		status  string
 		stays   bool
 	}{
-		"ws-crash":  {[]string{"sh", "-c", "echo last words; exit 3"}, "3", true},
-		"ws-killed": {[]string{"sh", "-c", "kill -9 $$"}, "", true},
+		"ws-crash":  {[]string{"sh", "-c", "echo last words; sleep 0.1; exit 3"}, "3", true},
+		"ws-killed": {[]string{"sh", "-c", "sleep 0.1; kill -9 $$"}, "9", true},
 		"ws-well":   {[]string{"sh", "-c", "exit 0"}, "", false},
 	}
 	for session, e := range ends {
@@ -206,12 +206,16 @@ func TestWhatACommandLeavesBehindSaysHowItEnded(t *testing.T) {
 	}
 	for session, e := range ends {
 		eventually(t, session+" ends", func() bool {
-			p, err := s.FirstPane(t.Context(), session)
-			return err == nil && p.Dead && e.stays || tmux.Is(err, tmux.NoSession) && !e.stays
+			panes, err := s.Panes(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			i := slices.IndexFunc(panes, func(p tmux.Pane) bool { return p.Session == session })
+			if i < 0 {
+				return !e.stays
+			}
+			return e.stays && panes[i].Dead && panes[i].DeadStatus+panes[i].DeadSignal == e.status
 		})
-		if p, _ := s.FirstPane(t.Context(), session); p.DeadStatus != e.status {
-			t.Errorf("%s: dead with status %q, want %q", session, p.DeadStatus, e.status)
-		}
 	}
 	p, _ := s.FirstPane(t.Context(), "ws-crash")
 	text, err := s.Capture(t.Context(), p.ID, 100)

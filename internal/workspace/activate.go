@@ -51,8 +51,18 @@ func (m *Manager) Activate(ctx context.Context, id atlas.ID, o ActivateOptions) 
 		m.undo(s, reason)
 		return api.Workspace{}, m.unstarted(ctx, id, err)
 	}
+	m.began(s)
 	m.event(id, api.WorkspaceActivated, "")
 	return m.describe(id), nil
+}
+
+// began makes a look at tmux that was under way until now prove nothing about s: it may have
+// missed the session.
+func (m *Manager) began(s *state) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.turn++
+	s.turn = m.turn
 }
 
 // undo takes back begin: nothing happened.
@@ -200,6 +210,9 @@ func (m *Manager) Rotate(ctx context.Context, id atlas.ID) error {
 		// Without an answer the session may hold either, so both stay valid until the next time.
 		if !tmux.Is(err, tmux.Unanswered) {
 			m.c.Tokens.Revoke(tok)
+		}
+		if tmux.Is(err, tmux.NoSession) || tmux.Is(err, tmux.NoServer) {
+			return notActive(id)
 		}
 		return unavailable("the new token could not be written into the session; the old one is still valid", err)
 	}

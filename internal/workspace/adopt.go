@@ -39,26 +39,18 @@ func (m *Manager) adopt(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	ids := m.byName()
+	ours, foreign := m.ours(sessions)
 	var changes []tmux.Change
 	var adopted []atlas.ID
-	foreign := map[string]bool{}
-	for _, f := range sessions {
-		id, ours := ids[f.name]
-		if !ours {
-			id, ours = tagged(f)
-		}
-		switch {
-		case !ours:
-			foreign[f.name] = true
-		case m.take(id, f, turn, &changes):
+	for id, f := range ours {
+		if m.take(id, f, turn, &changes) {
 			adopted = append(adopted, id)
 		}
 	}
 	m.mu.Lock()
 	m.foreign = foreign
 	m.mu.Unlock()
-	m.markConflicts(sessions, ids)
+	m.markConflicts(ours)
 	if err := m.tmux.Set(ctx, changes...); err != nil {
 		m.c.Logger.Error("write to adopted sessions", "err", err)
 	}
@@ -66,6 +58,26 @@ func (m *Manager) adopt(ctx context.Context) error {
 		m.event(id, api.WorkspaceAdopted, "")
 	}
 	return nil
+}
+
+// ours tells the sessions that belong to workspaces from those that only look so. A session
+// whose workspace is not there is ours if it is tagged so: someone removed the directory under it.
+func (m *Manager) ours(sessions []found) (ours map[atlas.ID]found, foreign map[string]bool) {
+	byName := map[string]atlas.ID{}
+	for _, id := range m.scan() {
+		byName[id.SessionName()] = id
+	}
+	ours, foreign = map[atlas.ID]found{}, map[string]bool{}
+	for _, f := range sessions {
+		if id, ok := byName[f.name]; ok {
+			ours[id] = f
+		} else if id, err := atlas.ParseTag(f.tag); err == nil && id.SessionName() == f.name {
+			ours[id] = f
+		} else {
+			foreign[f.name] = true
+		}
+	}
+	return ours, foreign
 }
 
 func (m *Manager) sessions(ctx context.Context) ([]found, error) {
@@ -88,22 +100,6 @@ func (m *Manager) sessions(ctx context.Context) ([]found, error) {
 func ourName(session string) bool {
 	hex, ok := strings.CutPrefix(session, "ws-")
 	return ok && len(hex) == 64
-}
-
-// byName maps session names to the workspaces that exist.
-func (m *Manager) byName() map[string]atlas.ID {
-	ids := map[string]atlas.ID{}
-	for _, id := range m.scan() {
-		ids[id.SessionName()] = id
-	}
-	return ids
-}
-
-// tagged reads the tag of a session whose workspace is not there: someone removed the directory
-// under it.
-func tagged(f found) (atlas.ID, bool) {
-	id, err := atlas.ParseTag(f.tag)
-	return id, err == nil && id.SessionName() == f.name
 }
 
 // take makes f id's active session, and adds what it lacks to changes. It reports false where id
@@ -145,16 +141,18 @@ func (m *Manager) take(id atlas.ID, f found, turn uint64, changes *[]tmux.Change
 
 // markConflicts notes the sessions whose token stands in another one too. The table refuses such
 // a token in both.
-func (m *Manager) markConflicts(sessions []found, ids map[string]atlas.ID) {
-	count := map[string]int{}
-	for _, f := range sessions {
-		count[f.token]++
+func (m *Manager) markConflicts(ours map[atlas.ID]found) {
+	count := map[token.Hash]int{}
+	for _, f := range ours {
+		if tok, err := token.Parse(f.token); err == nil {
+			count[tok.Hash()]++
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, f := range sessions {
-		if s := m.states[ids[f.name]]; s != nil && f.token != "" && count[f.token] > 1 {
-			s.conflict = true
+	for id, f := range ours {
+		if tok, err := token.Parse(f.token); err == nil && count[tok.Hash()] > 1 {
+			m.states[id].conflict = true
 		}
 	}
 }

@@ -15,7 +15,7 @@ import (
 func (m *Manager) clone(ctx context.Context, id atlas.ID, repo atlas.Repo, o CreateOptions, temp string, progress io.Writer) error {
 	g := m.remoteGit(temp, progress)
 	// Without --template=, git copies the hooks of its template folder.
-	if _, err := g.run(ctx, "clone", "--progress", "--no-checkout", "--template=", "--", repo.URL, "."); err != nil {
+	if _, err := g.run(ctx, "clone", "--progress", "--no-checkout", "--template=", "--origin", "origin", "--", repo.URL, "."); err != nil {
 		return err
 	}
 	start, err := g.startOf(ctx, repo, o)

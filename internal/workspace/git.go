@@ -43,7 +43,7 @@ func (m *Manager) remoteGit(dir string, progress io.Writer) *git {
 		env: append(m.networkEnv(),
 			// Set and empty, GIT_ASKPASS keeps git from all other askers (gitcredentials(7)).
 			"GIT_TERMINAL_PROMPT=0", "GIT_ASKPASS=", "SSH_ASKPASS=", "SSH_ASKPASS_REQUIRE=never",
-			"GCM_INTERACTIVE=never", "GIT_SSH_COMMAND="+m.sshCommand(), "LC_ALL=C"),
+			"GCM_INTERACTIVE=never", "GIT_SSH_COMMAND="+m.sshCommand(), "GIT_DEFAULT_REF_FORMAT=files", "LC_ALL=C"),
 	}
 }
 

@@ -130,8 +130,10 @@ func (s *state) observed() api.Observed {
 		o.PaneCommand = ptr(s.pane.Command)
 	case s.pane.DeadStatus != "":
 		o.PaneCommand = ptr("exited with status " + s.pane.DeadStatus)
+	case s.pane.DeadSignal != "":
+		o.PaneCommand = ptr("ended by signal " + s.pane.DeadSignal)
 	default:
-		o.PaneCommand = ptr("ended by a signal")
+		o.PaneCommand = ptr("ended")
 	}
 	return o
 }

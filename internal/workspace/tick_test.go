@@ -128,9 +128,10 @@ func TestATmuxThatDoesNotAnswerProvesNothing(t *testing.T) {
 func TestWhatRunsInASessionIsSeen(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
-	w, dead := f.checkout(t, "r/a"), f.checkout(t, "r/dead")
+	w, dead, killed := f.checkout(t, "r/a"), f.checkout(t, "r/dead"), f.checkout(t, "r/killed")
 	f.activate(t, w, workspace.ActivateOptions{Command: []string{"sleep", "60"}})
 	f.activate(t, dead, workspace.ActivateOptions{Command: []string{"sh", "-c", "sleep 0.2; exit 3"}})
+	f.activate(t, killed, workspace.ActivateOptions{Command: []string{"sh", "-c", "sleep 0.2; kill -9 $$"}})
 	f.run(t)
 	shows := func(w atlas.ID, command string) func() bool {
 		return func() bool {
@@ -140,6 +141,7 @@ func TestWhatRunsInASessionIsSeen(t *testing.T) {
 	}
 	eventually(t, "the command is shown", shows(w, "sleep"))
 	eventually(t, "a dead command is shown", shows(dead, "exited with status 3"))
+	eventually(t, "a killed command is shown", shows(killed, "ended by signal 9"))
 	if !f.Active(dead) {
 		t.Error("a session whose command failed is gone, and its last words with it")
 	}
