@@ -60,11 +60,11 @@ func (i *impostor) answer(conn net.Conn) {
 func hostileRepository(t *testing.T, f *fleet, port int) {
 	t.Helper()
 	f.shell(t, f.dir, fmt.Sprintf(`
-		mkdir -p src/h/sub/r/one src/h/h/one src/h/.ship && cd src/h && git init -q -b main .
+		mkdir -p src/h/sub/h/one src/h/h/one src/h/.ship && cd src/h && git init -q -b main .
 		printf '{"fleet":1,"port":%d,"repos":{}}\n' >atlas.json
-		cp atlas.json sub/atlas.json; cp atlas.json h/atlas.json; cp atlas.json h/one/atlas.json
+		cp atlas.json sub/atlas.json
 		chmod 600 atlas.json */atlas.json
-		echo x >sub/r/one/file; echo x >h/one/file; echo '%s' >.ship/sockets
+		echo x >sub/h/one/file; echo x >h/one/file; echo '%s' >.ship/sockets
 		git add -f . && git commit -q -m hostile`, port, filepath.Join(f.root, ".ship")))
 	f.must(t, "repo", "add", "h", filepath.Join(f.dir, "src", "h"))
 	f.must(t, "create", "h/one")
@@ -91,7 +91,7 @@ func TestAnAtlasInARepositoryGetsNoToken(t *testing.T) {
 	f := serving(t)
 	l := listen(t, 0)
 	hostileRepository(t, f, l.port)
-	dirs := []string{".", "sub", "sub/r", "sub/r/one", "h", "h/one"}
+	dirs := []string{".", "sub", "sub/h", "sub/h/one", "h", "h/one"}
 	work := filepath.Join(f.root, "h", "one")
 	envs := insideEnvs(t, f)
 	try := func(what string, reaches func(dir string) bool) {
@@ -108,7 +108,7 @@ func TestAnAtlasInARepositoryGetsNoToken(t *testing.T) {
 		}
 	}
 	try("a whole checkout", func(string) bool { return true })
-	f.shell(t, work, `mv .git ../../away; mkdir sub/r/one/.git h/one/.git`)
+	f.shell(t, work, `mv .git ../../away; mkdir sub/h/one/.git h/one/.git`)
 	try("without .git", func(string) bool { return false })
 	f.shell(t, work, `mv ../../away .git`)
 	try("with checkouts inside", func(string) bool { return true })
