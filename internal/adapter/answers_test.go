@@ -132,7 +132,12 @@ func run(t *testing.T, cases map[string]exchange) {
 				}
 				result(w, r, p)
 			})
-			h := newWorkspace(t, f.port()).start(t)
+			w := newWorkspace(t, f.port())
+			run := w.start
+			if strings.HasSuffix(name, "-big") || strings.HasPrefix(name, "too-long") {
+				run = w.startPlain
+			}
+			h := run(t)
 			h.sendLine(call("1"))
 			h.want(c.want...)
 			if c.fails != "" {

@@ -189,10 +189,11 @@ func TestANotificationDoesNotOvertakeTheRequestBeforeIt(t *testing.T) {
 		} else {
 			time.Sleep(100 * time.Millisecond) // time enough for the notification to come too early
 			reading.Store(true)
+			io.Copy(io.Discard, r.Body)
+			io.WriteString(w, answered("1"))
 		}
-		f.handle(w, r)
 	})
-	h := newWorkspace(t, f.port()).start(t)
+	h := newWorkspace(t, f.port()).startPlain(t)
 	h.sendLine(
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"t":"`+strings.Repeat("x", 12<<20)+`"}}`,
 		`{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}`)
@@ -210,7 +211,7 @@ func TestManyLongAnswersStayWhole(t *testing.T) {
 	f := newFar(t, func(w http.ResponseWriter, _ *http.Request, p posted) {
 		io.WriteString(w, `{"jsonrpc":"2.0","id":`+p.id+`,"result":"`+text+`"}`)
 	})
-	h := newWorkspace(t, f.port()).start(t)
+	h := newWorkspace(t, f.port()).startPlain(t)
 	seen := map[string]bool{}
 	for i := range 32 {
 		h.sendLine(call(fmt.Sprint(i)))

@@ -26,8 +26,14 @@ import (
 // patience is how long a test waits for what must come at once; the machine may be busy.
 const patience = 15 * time.Second
 
-// program is the agent-mcp that TestMain built.
+// program is the agent-mcp that TestMain built, with the race detector if the test has it.
 func program() string { return os.Getenv("ADAPTER_TEST_PROGRAM") }
+
+// plainProgram never has it: the detector makes messages of many MiB very slow.
+func plainProgram() string { return os.Getenv("ADAPTER_TEST_PLAIN_PROGRAM") }
+
+// long is the length from which the kit does not look into a message.
+const long = 1 << 20
 
 func TestMain(m *testing.M) {
 	if port := os.Getenv("ADAPTER_TEST_LISTEN"); port != "" {
@@ -43,15 +49,22 @@ func buildAndRun(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	args := []string{"build", "-o", filepath.Join(dir, "agent-mcp"), "-ldflags", "-X main.version=v1.2.3"}
+	plain, watched := filepath.Join(dir, "agent-mcp"), filepath.Join(dir, "agent-mcp-race")
+	builds := [][]string{{"-o", plain}}
 	if info, ok := debug.ReadBuildInfo(); ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"}) {
-		args = append(args, "-race")
+		builds = append(builds, []string{"-race", "-o", watched})
+	} else {
+		watched = plain
 	}
-	if out, err := exec.Command("go", append(args, "fleet/cmd/agent-mcp")...).CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
-		return 1
+	for _, args := range builds {
+		args = append([]string{"build", "-ldflags", "-X main.version=v1.2.3"}, append(args, "fleet/cmd/agent-mcp")...)
+		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
+			return 1
+		}
 	}
-	os.Setenv("ADAPTER_TEST_PROGRAM", filepath.Join(dir, "agent-mcp"))
+	os.Setenv("ADAPTER_TEST_PROGRAM", watched)
+	os.Setenv("ADAPTER_TEST_PLAIN_PROGRAM", plain)
 	return m.Run()
 }
 
@@ -124,7 +137,9 @@ func (f *far) handle(w http.ResponseWriter, r *http.Request) {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
-	_ = json.Unmarshal(body, &m)
+	if len(body) < long {
+		_ = json.Unmarshal(body, &m)
+	}
 	p := posted{r.Header, r.Host, r.URL.EscapedPath(), string(body), string(m.ID), m.Method}
 	f.mu.Lock()
 	f.got = append(f.got, p)
@@ -247,15 +262,26 @@ type harness struct {
 // start runs agent-mcp in the workspace as its session would.
 func (w *workspace) start(t *testing.T) *harness {
 	t.Helper()
-	return start(t, w.dir(), w.env)
+	return startProgram(t, program(), w.dir(), w.env)
 }
 
-// start runs agent-mcp in dir with exactly this environment. However the test goes, the process
-// ends with it, and every line on standard output is held to be a JSON-RPC message, and none on
-// either output to hold the token.
+// startPlain does so for messages of many MiB.
+func (w *workspace) startPlain(t *testing.T) *harness {
+	t.Helper()
+	return startProgram(t, plainProgram(), w.dir(), w.env)
+}
+
+// start runs agent-mcp in dir with exactly this environment.
 func start(t *testing.T, dir string, env []string) *harness {
 	t.Helper()
-	h := &harness{t: t, cmd: exec.Command(program()), lines: make(chan string, 4096), stderr: &bytes.Buffer{}, ended: make(chan struct{})}
+	return startProgram(t, program(), dir, env)
+}
+
+// startProgram starts a harness's server. However the test goes, the process ends with it; every
+// line on standard output is held to be a JSON-RPC message, and neither output to hold the token.
+func startProgram(t *testing.T, program, dir string, env []string) *harness {
+	t.Helper()
+	h := &harness{t: t, cmd: exec.Command(program), lines: make(chan string, 4096), stderr: &bytes.Buffer{}, ended: make(chan struct{})}
 	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = dir, append(env[:len(env):len(env)], quickEnd), h.stderr
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, "FLEET_AGENT_MCP_TOKEN="); ok {
@@ -330,7 +356,7 @@ func (h *harness) line() string {
 			h.t.Fatalf("agent-mcp ended (%v) where a line was due; it said %q", h.err, h.stderr)
 		}
 		text, ok := strings.CutSuffix(line, "\n")
-		if !ok || !json.Valid([]byte(text)) || text[0] != '{' && text[0] != '[' || strings.ContainsAny(text, "\r\n") {
+		if !ok || len(text) < long && !json.Valid([]byte(text)) || text[0] != '{' && text[0] != '[' || strings.ContainsAny(text, "\r\n") {
 			h.t.Fatalf("standard output holds a line that is no JSON-RPC message: %.200q", line)
 		}
 		if h.secret != "" && strings.Contains(text, h.secret) {

@@ -292,7 +292,7 @@ func TestAnAnswerThatComesBeforeTheBodyIsReadIsPassedOn(t *testing.T) {
 		}
 		f.handle(w, r)
 	})
-	h := newWorkspace(t, f.port()).start(t)
+	h := newWorkspace(t, f.port()).startPlain(t)
 	for range 3 {
 		h.alive()
 		h.sendLine(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"t":"` + strings.Repeat("x", 3<<20) + `"}}`)

@@ -10,7 +10,7 @@ import (
 // TestEveryLineOfInputIsUnderstood is what a harness may write, and what must reach the far end.
 func TestEveryLineOfInputIsUnderstood(t *testing.T) {
 	t.Parallel()
-	long := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"t":"` + strings.Repeat("y", 17<<20) + `"}}`
+	big := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"t":"` + strings.Repeat("y", 17<<20) + `"}}`
 	odd := `{"params":{"_x":[1.0,2e2,{"a":null}],"u":"\u00e9é` + "\u2028" + `"},"method":"tools/call","id":1,"jsonrpc":"2.0","extra":9007199254740993}`
 	for name, c := range map[string]struct{ input, want string }{
 		"plain":          {call("1") + "\n", call("1")},
@@ -19,7 +19,7 @@ func TestEveryLineOfInputIsUnderstood(t *testing.T) {
 		"stdin-indented": {"  " + call("1") + "  \n", call("1")},
 		"stdin-bom":      {"\xef\xbb\xbf" + call("1") + "\n", call("1")},
 		"stdin-u2028":    {strings.Replace(call("1"), `"t"`, "\"t\u2028\u2029\"", 1) + "\n", strings.Replace(call("1"), `"t"`, "\"t\u2028\u2029\"", 1)},
-		"stdin-big":      {long + "\n", long},
+		"stdin-big":      {big + "\n", big},
 		"body-verbatim":  {odd + "\n", odd},
 		"escaped-names":  {`{"jsonrpc":"2.0","\u0069d":1,"m\u0065thod":"ping"}` + "\n", `{"jsonrpc":"2.0","\u0069d":1,"m\u0065thod":"ping"}`},
 	} {
@@ -27,7 +27,12 @@ func TestEveryLineOfInputIsUnderstood(t *testing.T) {
 			t.Parallel()
 			// The far end answers id 1 whatever it reads.
 			f := newFar(t, func(w http.ResponseWriter, _ *http.Request, _ posted) { io.WriteString(w, answered("1")) })
-			h := newWorkspace(t, f.port()).start(t)
+			w := newWorkspace(t, f.port())
+			run := w.start
+			if len(c.input) > long {
+				run = w.startPlain
+			}
+			h := run(t)
 			h.send(c.input)
 			h.want(answered("1"))
 			h.end()
@@ -121,7 +126,7 @@ func TestLinesBeyondTheBoundAreAnsweredWithAnError(t *testing.T) {
 	t.Parallel()
 	filling := strings.Repeat("z", 33<<20)
 	f := newFar(t, nil)
-	h := newWorkspace(t, f.port()).start(t)
+	h := newWorkspace(t, f.port()).startPlain(t)
 	h.sendLine(`{"method":"tools/call","params":{"id":8,"t":"\"id\":9,` + filling + `"},"jsonrpc":"2.0","id":77}`)
 	h.fault("77", -32600, "32 MiB")
 	h.sendLine(`{"jsonrpc":"2.0","method":"notifications/x","params":{"id":8,"t":"` + filling + `"}}`)
