@@ -72,7 +72,9 @@ func (b *Broker) admin(do func(api.GrantRequest) (any, error)) http.Handler {
 
 // ListenSocket makes a unix socket of mode 0600 at path, in place of one that nobody listens on. The
 // directory must be open to its owner alone.
-func ListenSocket(path string) (net.Listener, error) {
+func ListenSocket(path string) (net.Listener, error) { return listenUnix(path, 0o600) }
+
+func listenUnix(path string, mode os.FileMode) (net.Listener, error) {
 	if info, err := os.Lstat(path); err == nil {
 		if info.Mode().Type() != os.ModeSocket {
 			return nil, fmt.Errorf("%s is in the way: it is no socket", path)
@@ -88,7 +90,7 @@ func ListenSocket(path string) (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.Chmod(path, 0o600); err != nil {
+	if err := os.Chmod(path, mode); err != nil {
 		return nil, errors.Join(err, l.Close())
 	}
 	return l, nil
