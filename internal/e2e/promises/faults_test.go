@@ -7,7 +7,9 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fleet/internal/atlas"
@@ -126,9 +128,18 @@ func TestATmuxSocketThatIsRemovedCostsNoSession(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	server, err := strconv.Atoi(f.tmux(t, "display-message", "-p", "#{pid}"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	if err := os.Remove(socket); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if t.Failed() { // without its socket nothing else ends it
+			_ = syscall.Kill(server, syscall.SIGTERM)
+		}
+	})
 	if !poll(func() bool { _, err := os.Lstat(socket); return err == nil }) {
 		t.Fatalf("tmux.sock does not come back; ship ls shows r/one as %q", f.state(t, "one"))
 	}
