@@ -145,10 +145,6 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners) error {
 	if err := s.reload(ctx); err != nil {
 		return err
 	}
-	// A session's address is the ship's port; it may be another than the one before.
-	if err := s.workspaces.PortChanged(ctx); err != nil {
-		s.logger.Warn("write the port into the sessions", "err", err)
-	}
 	ticking := make(chan struct{})
 	go func() { defer close(ticking); s.workspaces.Run(ctx) }()
 	defer func() { <-ticking }()
