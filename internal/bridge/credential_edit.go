@@ -35,10 +35,24 @@ func (s *CredentialStore) Add(host string, token Secret) (string, error) {
 	}
 	path := filepath.Join(s.dir, name)
 	// Revealed into the one file that is meant to hold it.
-	if err := renameio.WriteFile(path, []byte(token.Reveal()+"\n"), 0o600, renameio.WithStaticPermissions(0o600)); err != nil {
+	if err := writePrivate(path, token.Reveal()+"\n"); err != nil {
 		return "", fmt.Errorf("write credential: %w", err)
 	}
 	return name, nil
+}
+
+// writePrivate writes beside path and renames. renameio.WriteFile would keep the mode of a file that
+// was there, and write to the system's temporary directory first.
+func writePrivate(path, text string) error {
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithStaticPermissions(0o600))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }()
+	if _, err := f.WriteString(text); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
 }
 
 // openDir makes the directory, and refuses one that others may write to: they could put a

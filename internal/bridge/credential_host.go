@@ -33,18 +33,19 @@ func credentialHost(api *url.URL) string {
 // address with a path or a user too.
 func ParseCredentialHost(text string) (string, error) {
 	u, err := url.Parse("https://" + text)
-	if err != nil || u.Host != text || u.Hostname() == "" {
-		return "", fmt.Errorf("%q is not a host such as github.com or git.example:8443", text)
-	}
-	for _, c := range []byte(strings.ToLower(u.Hostname())) {
-		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-:_", rune(c)) {
-			return "", fmt.Errorf("%q is not a host such as github.com or git.example:8443", text)
-		}
-	}
-	if strings.HasPrefix(text, ".") || strings.HasPrefix(text, "-") {
+	if err != nil || u.Host != text || strings.HasSuffix(text, ":") || !isHostName(u.Hostname()) {
 		return "", fmt.Errorf("%q is not a host such as github.com or git.example:8443", text)
 	}
 	return credentialHost(u), nil
+}
+
+func isHostName(name string) bool {
+	for _, c := range []byte(strings.ToLower(name)) {
+		if !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz0123456789.-:_", rune(c)) {
+			return false
+		}
+	}
+	return name != "" && name[0] != '.' && name[0] != '-' && !strings.Contains(name, "..")
 }
 
 // wellKnown is the host for which a forge's token from the environment is meant without further

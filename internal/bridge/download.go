@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -164,11 +165,19 @@ func (b *downloadBody) Close() error {
 }
 
 func downloadFault(err error) error {
-	e := *transportFault(false, true, err)
-	if cause := causeOf(err); cause.is == errAddress {
-		e = *refusedDownload("is not one that it may connect to")
+	var known *api.Error
+	if errors.As(err, &known) {
+		return known
 	}
-	return &e
+	cause := causeOf(err)
+	if errors.Is(cause, errAddress) {
+		return refusedDownload("is not one that it may connect to")
+	}
+	e := transportFault(false, true, cause)
+	if e.Message = "the log could not be fetched"; e.Reason == "timeout" {
+		e.Message = "the log did not come in time"
+	}
+	return e
 }
 
 func refusedDownload(why string) *api.Error {

@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"io"
 	"net/http"
 	"sync"
@@ -90,79 +89,4 @@ func (c *capped) Read(p []byte) (int, error) {
 	}
 	c.left -= int64(n)
 	return n, err
-}
-
-// mask replaces a credential that a forge, or something on the way to it, shows in its answer.
-type mask struct {
-	inner  io.Reader
-	secret []byte
-	held   []byte // read, and not yet known to be harmless
-	ready  []byte // may go out
-	err    error
-}
-
-// newMask masks the secret alone, without the name of its scheme. Where there is none, or it is
-// too short to tell it from other text, nothing is masked.
-func newMask(inner io.Reader, secret Secret) io.Reader {
-	text := bareSecret(secret)
-	if len(text) < 8 {
-		return inner
-	}
-	return &mask{inner: inner, secret: text}
-}
-
-// bareSecret is revealed only to be looked for.
-func bareSecret(secret Secret) []byte {
-	text := []byte(secret.Reveal())
-	if i := bytes.LastIndexByte(text, ' '); i >= 0 {
-		text = text[i+1:]
-	}
-	return text
-}
-
-func (m *mask) Read(p []byte) (int, error) {
-	for len(m.ready) == 0 {
-		if m.err != nil {
-			return 0, m.err
-		}
-		m.fill(max(len(p), 4096))
-	}
-	n := copy(p, m.ready)
-	m.ready = m.ready[n:]
-	return n, nil
-}
-
-// fill reads once, and lets go of all but what may be the beginning of the secret.
-func (m *mask) fill(size int) {
-	chunk := make([]byte, len(m.held)+size)
-	n := copy(chunk, m.held)
-	read, err := m.inner.Read(chunk[n:])
-	chunk, m.err = bytes.ReplaceAll(chunk[:n+read], m.secret, []byte(redacted)), err
-	cut := len(chunk)
-	if err == nil {
-		cut -= overlap(chunk, m.secret)
-	}
-	m.ready, m.held = chunk[:cut], chunk[cut:]
-}
-
-// overlap is the length of the longest end of text with which secret begins.
-func overlap(text, secret []byte) int {
-	for n := min(len(text), len(secret)-1); n > 0; n-- {
-		if bytes.HasSuffix(text, secret[:n]) {
-			return n
-		}
-	}
-	return 0
-}
-
-func maskHeader(h http.Header, secret Secret) {
-	text := bareSecret(secret)
-	if len(text) < 8 {
-		return
-	}
-	for _, values := range h {
-		for i, v := range values {
-			values[i] = string(bytes.ReplaceAll([]byte(v), text, []byte(redacted)))
-		}
-	}
 }

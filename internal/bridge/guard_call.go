@@ -179,7 +179,7 @@ func (c *guardedCall) exchange(ctx context.Context) (*http.Response, error) {
 	}
 	c.mark.maybe.Store(!definite(resp.StatusCode))
 	c.guard.quota.observe(resourceOf(c.url.Path), c.secret.Fingerprint(), resp)
-	maskHeader(resp.Header, c.secret)
+	resp = maskHead(resp, c.secret)
 	if c.asked.confirms(resp) {
 		resp, c.asked = c.asked.answer(resp), nil
 	}
