@@ -9,7 +9,9 @@ import (
 	"runtime"
 	"runtime/debug"
 	"sync"
+	"syscall"
 	"testing"
+	"time"
 
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
@@ -90,6 +92,7 @@ func hammer(b *testing.B, url, token, body string, headers []string) {
 	}
 	b.ReportAllocs()
 	b.ResetTimer()
+	before := processorTime(b)
 	var workers sync.WaitGroup
 	for w := range inFlight {
 		workers.Go(func() {
@@ -103,6 +106,16 @@ func hammer(b *testing.B, url, token, body string, headers []string) {
 	}
 	workers.Wait()
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+	// Of client and server together; on a busy machine this is what can be compared.
+	b.ReportMetric(float64((processorTime(b)-before).Nanoseconds())/float64(b.N), "cpu-ns/call")
+}
+
+func processorTime(b *testing.B) time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		b.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
 // maxPerWorkspace bounds the heap that a workspace costs once its agent has called.

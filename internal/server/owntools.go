@@ -55,8 +55,30 @@ func (s *Server) agentStatus(ctx context.Context, inv Invocation) (Result, error
 	return statusResult(s.config.Workspaces.Agents().Report(ctx, inv.Workspace, in.State, in.Description))
 }
 
+// statusText is a status as agent_status_get shows it. The Book never changes a status, it puts
+// another in its place, so the pointer tells whether the text is still right.
+type statusText struct {
+	of   *api.AgentStatus
+	text string
+}
+
 func (s *Server) agentStatusGet(_ context.Context, inv Invocation) (Result, error) {
-	return statusResult(s.config.Workspaces.Agents().Get(inv.Workspace), nil)
+	status := s.config.Workspaces.Agents().Get(inv.Workspace)
+	if known, ok := s.statusTexts.Load(inv.Workspace); ok && known.(statusText).of == status {
+		return Result{indented: known.(statusText).text}, nil
+	}
+	result, err := statusResult(status, nil)
+	if err != nil {
+		return Result{}, err
+	}
+	text, err := indent(result.JSON)
+	if err != nil {
+		return Result{}, err
+	}
+	if status != nil {
+		s.statusTexts.Store(inv.Workspace, statusText{status, text})
+	}
+	return Result{indented: text}, nil
 }
 
 func statusResult(status *api.AgentStatus, err error) (Result, error) {

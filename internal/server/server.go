@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"fleet/internal/agent"
@@ -67,6 +68,7 @@ type Server struct {
 	config      Config
 	tools       *catalog
 	mounts      mounts
+	statusTexts sync.Map // atlas.ID to statusText
 	refusals    throttle // auth.refused events of requests without a valid token
 	trespasses  throttle // auth.refused events of a valid token on another's path
 	callLog     quietly
@@ -103,7 +105,10 @@ func (s *Server) Handler() http.Handler { return s.routes() }
 
 // Drop forgets what the server keeps for a workspace that is no longer active. Calls that are in
 // flight end undisturbed.
-func (s *Server) Drop(id atlas.ID) { s.mounts.drop(id) }
+func (s *Server) Drop(id atlas.ID) {
+	s.mounts.drop(id)
+	s.statusTexts.Delete(id)
+}
 
 // Call calls a tool as id's agent would, with the same checks and the same event, and gives the
 // text that the agent would read. A tool's failure is isError; err is an *api.Error where the

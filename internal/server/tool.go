@@ -50,6 +50,8 @@ type Result struct {
 	JSON           json.RawMessage // shown to the agent as one text item, indented
 	RepositoryText bool            // part of it was written by whoever writes in the repository or the forge
 	Content        []mcp.Content   // where set, sent in place of JSON, each text cut by itself
+
+	indented string // where set, JSON as it is shown
 }
 
 // outcome is how a call ended, as the client is told.
@@ -159,6 +161,9 @@ func (s *Server) finish(inv Invocation, result Result, err error) outcome {
 				result.Content[i] = text
 			}
 		}
+		return done
+	}
+	if done.text = result.indented; done.text != "" {
 		return done
 	}
 	if done.text, err = indent(result.JSON); err != nil {
