@@ -153,13 +153,6 @@ func (l *auditLog) append(line auditLine) (auditHead, error) {
 	return l.head, nil
 }
 
-// where is the end of the chain.
-func (l *auditLog) where() auditHead {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.head
-}
-
 func (l *auditLog) dir() string { return filepath.Dir(l.file.Name()) }
 
 func (l *auditLog) close() error {

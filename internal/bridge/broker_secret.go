@@ -8,9 +8,9 @@ import (
 	"unicode"
 )
 
-// shape is what a kind of credential looks like. The first group, where there is one, is the
-// secret part.
+// shape is what a kind of credential looks like. The first group is the secret part.
 type shape struct {
+	marks   []string // one of them is in every match: looking for them is quick
 	pattern *regexp.Regexp
 	likely  func(secret string) bool // nil: whatever matches
 }
@@ -21,27 +21,25 @@ type shape struct {
 // See https://docs.github.com/authentication/keeping-your-account-and-data-secure/about-authentication-to-github#githubs-token-formats
 // and https://docs.gitlab.com/security/tokens/#token-prefixes.
 var shapes = sync.OnceValue(func() []shape {
-	plain := []string{
-		`(?:^|[^A-Za-z0-9])(gh[pousr]_[A-Za-z0-9._-]{36,})`,
-		`(?:^|[^A-Za-z0-9])(github_pat_[A-Za-z0-9_]{22,})`,
-		`(?:^|[^A-Za-z0-9])(gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,})`,
-		`(?:^|[^A-Za-z0-9])((?:AKIA|ASIA)[A-Z0-9]{16})(?:$|[^A-Za-z0-9])`,
-		`(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?)`,
-		`(?:^|[^A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})`,
-		`(?:^|[^A-Za-z0-9])(xox[abeprs]-[A-Za-z0-9-]{20,})`,
-		`(?:^|[^A-Za-z0-9])(sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{20,})`,
-		`(?:^|[^A-Za-z0-9])([rs]k_live_[A-Za-z0-9]{20,})`,
-		`(?:^|[^A-Za-z0-9])(npm_[A-Za-z0-9]{36})`,
-		`(?:^|[^A-Za-z0-9])(AIza[A-Za-z0-9_-]{35})`,
-	}
 	var all []shape
-	for _, p := range plain {
-		all = append(all, shape{regexp.MustCompile(p), nil})
+	add := func(marks, pattern string, likely func(string) bool) {
+		all = append(all, shape{strings.Fields(marks), regexp.MustCompile(pattern), likely})
 	}
-	return append(all,
-		shape{regexp.MustCompile(`(?:^|[^A-Za-z0-9])(fleet_[A-Za-z0-9_-]{43,})`), mixed},
-		shape{regexp.MustCompile(`(?i)[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@`), notPlaceholder},
-	)
+	const start = `(?:^|[^A-Za-z0-9])`
+	add("ghp_ gho_ ghu_ ghs_ ghr_", start+`(gh[pousr]_[A-Za-z0-9._-]{36,})`, nil)
+	add("github_pat_", start+`(github_pat_[A-Za-z0-9_]{22,})`, nil)
+	add("gl", start+`(gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,})`, nil)
+	add("AKIA ASIA", start+`((?:AKIA|ASIA)[A-Z0-9]{16})(?:$|[^A-Za-z0-9])`, nil)
+	add("-----BEGIN", `(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?)`, nil)
+	add("eyJ", `(?:^|[^A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})`, nil)
+	add("xox", start+`(xox[abeprs]-[A-Za-z0-9-]{20,})`, nil)
+	add("sk-", start+`(sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{20,})`, nil)
+	add("k_live_", start+`([rs]k_live_[A-Za-z0-9]{20,})`, nil)
+	add("npm_", start+`(npm_[A-Za-z0-9]{36})`, nil)
+	add("AIza", start+`(AIza[A-Za-z0-9_-]{35})`, nil)
+	add("fleet_", start+`(fleet_[A-Za-z0-9_-]{43,})`, mixed)
+	add("://", `(?i)[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@`, notPlaceholder)
+	return all
 })
 
 // mixed tells random characters from a long name in a program.
@@ -57,6 +55,9 @@ func notPlaceholder(s string) bool {
 // find gives where, in text, the secret parts begin and end.
 func (s shape) find(text string) [][2]int {
 	var found [][2]int
+	if !slices.ContainsFunc(s.marks, func(mark string) bool { return strings.Contains(text, mark) }) {
+		return nil
+	}
 	for _, at := range s.pattern.FindAllStringSubmatchIndex(text, -1) {
 		if s.likely == nil || s.likely(text[at[2]:at[3]]) {
 			found = append(found, [2]int{at[2], at[3]})

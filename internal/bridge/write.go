@@ -27,6 +27,7 @@ const (
 // while it is under way waits for it and gets its outcome.
 func (b *Broker) write(ctx context.Context, c *order) (json.RawMessage, error) {
 	i := c.intent()
+	i.Path = c.resource()
 	leave, err := b.turns.take(ctx, "key "+i.KeyHash)
 	if err != nil {
 		return nil, b.refused(c, busy(err))
@@ -247,7 +248,7 @@ func unknownOutcome(i *intent) error {
 func (c *order) intent() *intent {
 	kinds := map[string]string{OpIssueComment: IssueComment, OpPRComment: PullComment, OpPRReview: PullReview}
 	i := &intent{
-		ID: c.id, RequestID: c.id, Ship: c.grant.Ship, Repo: c.Repo, Path: c.resource(), Workspace: c.Workspace, Op: c.Op,
+		ID: c.id, RequestID: c.id, Ship: c.grant.Ship, Repo: c.Repo, Workspace: c.Workspace, Op: c.Op,
 		Write:      Write{Kind: kinds[c.Op], Number: c.Number, Body: c.Body},
 		Credential: c.signed, State: intentStarted, StartedAt: time.Now().UTC(), BodySHA256: hashLine([]byte(c.Body)),
 	}
