@@ -35,10 +35,10 @@ func (a *app) command() *cobra.Command {
 	}
 	root.PersistentFlags().StringVar(&a.atlasFlag, "atlas", "", "root of the atlas (default: $FLEET_ATLAS, else the nearest above, else ~/fleet)")
 	root.AddCommand(
-		a.initCommand(), a.serveCommand(), a.upCommand(), a.downCommand(), a.repoCommand(),
+		a.initCommand(), a.serveCommand(), a.upCommand(), a.downCommand(), a.repoCommand(), a.credentialCommand(),
 		a.createCommand(), a.activateCommand(), a.deactivateCommand(), a.removeCommand(),
 		a.lsCommand(), a.statusCommand(), a.attachCommand(), a.logsCommand(), a.eventsCommand(),
-		a.callCommand(), a.tokenCommand(), a.versionCommand(),
+		a.callCommand(), a.tokenCommand(), a.bridgeCommand(), a.versionCommand(),
 	)
 	return root
 }

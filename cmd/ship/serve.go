@@ -16,13 +16,14 @@ import (
 	"fleet/api"
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
+	"fleet/internal/bridge"
 	"fleet/internal/server"
 	"fleet/internal/token"
 	"fleet/internal/workspace"
 )
 
 func (a *app) serveCommand() *cobra.Command {
-	background := false
+	background, handed := false, 0
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the atlas, in the foreground", Args: cobra.NoArgs,
 		Long: "Serve the atlas until SIGINT or SIGTERM. Sessions live on without it, and a new ship takes them over:\n" +
@@ -32,18 +33,20 @@ func (a *app) serveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := shedSecrets(); err != nil {
+			secrets, err := shedSecrets(handed)
+			if err != nil {
 				return err
 			}
 			s := &ship{
 				root: root, background: background, startedAt: time.Now().UTC(),
 				logger: slog.New(slog.NewTextHandler(a.stderr, nil)),
 			}
-			return s.serve(cmd.Context())
+			return s.serve(cmd.Context(), secrets)
 		}),
 	}
 	cmd.Flags().BoolVar(&background, "background", false, "")
 	_ = cmd.Flags().MarkHidden("background")
+	hiddenInt(cmd, &handed, handedFlag)
 	return cmd
 }
 
@@ -62,7 +65,7 @@ type ship struct {
 	stop       context.CancelFunc
 }
 
-func (s *ship) serve(ctx context.Context) error {
+func (s *ship) serve(ctx context.Context, secrets map[string]bridge.Secret) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	// Before any socket is touched: two ships on one atlas would take each other's sessions.
@@ -89,7 +92,12 @@ func (s *ship) serve(ctx context.Context) error {
 		return err
 	}
 	defer func() { _ = s.events.Close() }()
-	if err := s.open(ctx); err != nil {
+	caller, closeBridge, err := s.openBridge(ctx, secrets)
+	if err != nil {
+		return err
+	}
+	defer closeBridge()
+	if err := s.open(ctx, caller); err != nil {
 		return err
 	}
 	return s.run(ctx, listeners)
@@ -114,7 +122,7 @@ func (s *ship) listen(file *atlas.File) (*server.Listeners, error) {
 }
 
 // open takes over the sessions and builds the server. Nothing is served yet.
-func (s *ship) open(ctx context.Context) error {
+func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 	tokens := &token.Table[atlas.ID]{}
 	var err error
 	s.workspaces, err = workspace.Open(ctx, workspace.Config{
@@ -129,7 +137,8 @@ func (s *ship) open(ctx context.Context) error {
 	s.server, err = server.New(server.Config{
 		Root: s.root, Version: version(), Workspaces: s.workspaces, Tokens: tokens,
 		Events: s.events, Logger: s.logger,
-		Ready: func(context.Context) error { return s.events.Probe() },
+		Ready:      func(context.Context) error { return s.events.Probe() },
+		Repository: &repository{bridge: caller, positions: s.workspaces},
 	})
 	return err
 }

@@ -159,8 +159,8 @@ func TestResultsAreOneTextItemOfIndentedJSON(t *testing.T) {
 		t.Errorf("agent_status = %s and agent_status_get = %s, want the same, as it was written", results[1], results[2])
 	}
 	r := a.call(t, "repo_info", "{}").tool(t)
-	if !r.isError || !strings.HasPrefix(r.text, "unavailable: ") || !strings.Contains(r.text, "\nNext: ") {
-		t.Errorf("repo_info without a bridge = %+v, want isError, unavailable and a next step", r)
+	if !r.isError || !strings.HasPrefix(r.text, "unsupported: ") || !strings.Contains(r.text, "\nNext: ") {
+		t.Errorf("repo_info of a repository without a forge = %+v, want isError, unsupported and a next step", r)
 	}
 }
 

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"fleet/internal/bridge"
+)
+
+func (a *app) bridgeServeCommand(config *string) *cobra.Command {
+	handed := 0
+	cmd := &cobra.Command{
+		Use: "serve --config FILE", Short: "Serve a bridge, in the foreground", Args: cobra.NoArgs,
+		RunE: works(func(cmd *cobra.Command, _ []string) error {
+			if *config == "" {
+				return usage("bridge serve wants --config FILE")
+			}
+			secrets, err := shedSecrets(handed)
+			if err != nil {
+				return err
+			}
+			file, err := readBridgeFile(*config)
+			if err != nil {
+				return err
+			}
+			return serveBridge(cmd.Context(), file, secrets, slog.New(slog.NewTextHandler(a.stderr, nil)))
+		}),
+	}
+	hiddenInt(cmd, &handed, handedFlag)
+	return cmd
+}
+
+func hiddenInt(cmd *cobra.Command, value *int, name string) {
+	cmd.Flags().IntVar(value, name, 0, "")
+	_ = cmd.Flags().MarkHidden(name)
+}
+
+func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]bridge.Secret, logger *slog.Logger) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	configured, err := file.HostCredentials()
+	if err != nil {
+		return err
+	}
+	store, err := bridge.NewCredentialStore(bridge.CredentialStoreConfig{
+		Environment: secrets, Configured: configured,
+		Registered: func() []bridge.Registration { return bridge.Registrations(file.Repos) },
+	})
+	if err != nil {
+		return err
+	}
+	broker, err := bridge.Open(ctx, bridge.Config{
+		Registry:  func() map[string]bridge.Registered { return file.Repos },
+		Providers: providers(), Credentials: store, Dir: file.Dir, Logger: logger,
+	})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = broker.Close() }()
+	operators, err := bridge.ListenSocket(filepath.Join(file.Dir, bridgeSocket))
+	if err != nil {
+		return err
+	}
+	ships, err := file.Listener()
+	if err != nil {
+		return errors.Join(err, operators.Close())
+	}
+	logger.Info("ready", "listen", file.Listen, "repos", len(file.Repos), "pid", os.Getpid(), "version", version())
+	ended := make(chan error, 2)
+	go func() { ended <- bridge.Serve(ctx, operators, broker.AdminHandler(), logger) }()
+	go func() { ended <- bridge.Serve(ctx, ships, broker.Handler(), logger) }()
+	first := <-ended
+	cancel()
+	return errors.Join(first, <-ended)
+}

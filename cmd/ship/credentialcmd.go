@@ -1,0 +1,124 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/term"
+
+	"fleet/internal/bridge"
+)
+
+// maxTypedToken bounds what is read of a token; the longest known ones have some 700 bytes.
+const maxTypedToken = 64 << 10
+
+func (a *app) credentialCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "credential", Short: "Keep, list and remove the forge tokens of the embedded bridge"}
+	cmd.AddCommand(a.credentialAddCommand(), a.credentialListCommand(), a.credentialRemoveCommand())
+	return noSubcommand(cmd)
+}
+
+// credentials opens the operator's own store, which lies outside every atlas.
+func credentials() (*bridge.CredentialStore, error) {
+	dir, err := bridge.CredentialDir(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	return bridge.NewCredentialStore(bridge.CredentialStoreConfig{Dir: dir})
+}
+
+func (a *app) credentialAddCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "add HOST", Short: "Keep a token for a forge's host, read from standard input", Args: cobra.ExactArgs(1),
+		Long:    "Keep a token for a forge's host. It is read from standard input and never an argument, kept in a file of mode 0600,\nand sent to that host alone. A running bridge picks it up by itself.",
+		Example: "  ship credential add github.com <token.txt",
+		RunE: works(func(_ *cobra.Command, args []string) error {
+			store, err := credentials()
+			if err != nil {
+				return err
+			}
+			token, err := a.readToken(args[0])
+			if err != nil {
+				return err
+			}
+			host, err := store.Add(args[0], token)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "The credential for %s is kept (fingerprint %s).\n", clean(host), token.Fingerprint())
+			return nil
+		}),
+	}
+}
+
+// readToken reads the token from standard input, without an echo where a person types it.
+func (a *app) readToken(host string) (bridge.Secret, error) {
+	if f, ok := a.stdin.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+		fmt.Fprintf(a.stderr, "Token for %s (not shown): ", clean(host))
+		raw, err := term.ReadPassword(int(f.Fd()))
+		fmt.Fprintln(a.stderr)
+		return bridge.NewSecret(string(raw)), err
+	}
+	raw, err := io.ReadAll(io.LimitReader(a.stdin, maxTypedToken))
+	return bridge.NewSecret(string(raw)), err
+}
+
+func (a *app) credentialListCommand() *cobra.Command {
+	return a.withJSON(&cobra.Command{
+		Use: "list", Aliases: []string{"ls"}, Short: "List the hosts that have a credential, never the credentials", Args: cobra.NoArgs,
+		RunE: works(func(*cobra.Command, []string) error {
+			store, err := credentials()
+			if err != nil {
+				return err
+			}
+			list, err := store.List()
+			if err != nil {
+				return err
+			}
+			if list == nil {
+				list = []bridge.StoredCredential{}
+			}
+			return a.print(map[string]any{"credentials": list}, func(w io.Writer) { printCredentials(w, list) })
+		}),
+	})
+}
+
+func printCredentials(w io.Writer, list []bridge.StoredCredential) {
+	if len(list) == 0 {
+		fmt.Fprintln(w, "No credentials are kept. Next: ship credential add HOST <FILE-WITH-THE-TOKEN")
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "HOST\tFINGERPRINT\tCHANGED\tFAULT")
+	for _, c := range list {
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean(c.Host), c.Fingerprint, age(time.Now(), c.UpdatedAt)+" ago", clean(c.Fault))
+	}
+	_ = table.Flush()
+}
+
+func (a *app) credentialRemoveCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "remove HOST", Aliases: []string{"rm"}, Short: "Forget the token of a host", Args: cobra.ExactArgs(1),
+		RunE: works(func(_ *cobra.Command, args []string) error {
+			store, err := credentials()
+			if err != nil {
+				return err
+			}
+			err = store.Remove(args[0])
+			if errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("no credential is kept for %s; next: ship credential list", clean(args[0]))
+			}
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "The credential for %s is gone. Revoke it at the forge too if it may have leaked.\n", clean(args[0]))
+			return nil
+		}),
+	}
+}

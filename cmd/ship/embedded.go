@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"fleet/internal/atlas"
+	"fleet/internal/bridge"
+	"fleet/internal/bridge/github"
+)
+
+// bridgeSocket is where operators reach a bridge, in the folder of the ship's sockets or of the
+// bridge's own files.
+const bridgeSocket = "bridge.sock"
+
+// providers are the forges that this program knows.
+func providers() map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider {
+	return map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider{
+		"github": func(g *bridge.Guard, l *slog.Logger) bridge.Provider { return github.New(g, l) },
+	}
+}
+
+// openBridge gives the way to the bridge: to the one that FLEET_BRIDGE_URL names, else to one
+// that lives in this process. close ends what was opened.
+func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret) (caller bridge.Caller, close func(), err error) {
+	if url := os.Getenv("FLEET_BRIDGE_URL"); url != "" {
+		file := os.Getenv("FLEET_BRIDGE_CREDENTIAL_FILE")
+		if file == "" {
+			return nil, nil, errors.New("FLEET_BRIDGE_URL is set without FLEET_BRIDGE_CREDENTIAL_FILE; next: write what ship bridge grant printed to a file of mode 0600 and name it there")
+		}
+		caller, err := bridge.NewClient(bridge.ClientConfig{URL: url, CredentialFile: file})
+		return caller, func() {}, err
+	}
+	dir, err := bridge.CredentialDir(os.Getenv)
+	if err != nil {
+		dir = "" // no home, so no stored credentials
+	}
+	store, err := bridge.NewCredentialStore(bridge.CredentialStoreConfig{
+		Dir: dir, Environment: secrets,
+		Registered: func() []bridge.Registration { return bridge.Registrations(s.registry()) },
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	broker, err := bridge.Open(ctx, bridge.Config{
+		Registry: s.registry, Providers: providers(), Credentials: store,
+		Dir: atlas.StateDir(s.root), Embedded: true, Logger: s.logger,
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	return broker.As(broker.Local()), s.serveAdmin(ctx, broker), nil
+}
+
+// registry is the atlas's, as the bridge wants it.
+func (s *ship) registry() map[string]bridge.Registered {
+	all := map[string]bridge.Registered{}
+	for name, r := range s.file.Load().Repos {
+		all[name] = bridge.Registered{Forge: r.Forge, URL: r.URL, APIURL: r.APIURL}
+	}
+	return all
+}
+
+// serveAdmin lets operators change the embedded bridge's grants. A socket that cannot be had
+// leaves the rest working.
+func (s *ship) serveAdmin(ctx context.Context, broker *bridge.Broker) (close func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer func() { done <- struct{}{} }()
+		if err := serveBridgeSocket(ctx, s.root, broker, s.logger); err != nil {
+			s.logger.Error("serve the bridge's operators", "err", err)
+		}
+	}()
+	return func() {
+		cancel()
+		<-done
+		if err := broker.Close(); err != nil {
+			s.logger.Error("close the bridge", "err", err)
+		}
+	}
+}
+
+func serveBridgeSocket(ctx context.Context, root string, broker *bridge.Broker, logger *slog.Logger) error {
+	dir, err := atlas.MakeSockets(root)
+	if err != nil {
+		return err
+	}
+	l, err := bridge.ListenSocket(filepath.Join(dir, bridgeSocket))
+	if err != nil {
+		return err
+	}
+	return bridge.Serve(ctx, l, broker.AdminHandler(), logger)
+}
