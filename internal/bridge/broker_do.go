@@ -37,7 +37,7 @@ func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (ans
 	defer b.work.Done()
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("a request panicked", "request", id, "op", r.Op, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.log.Error("a request panicked", "request", id, "op", r.Op, "panic", MaskCredentials(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			answer, err = nil, internal(fmt.Errorf("panic: %v", p))
 		}
 	}()

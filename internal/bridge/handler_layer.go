@@ -26,7 +26,7 @@ func identified(log *slog.Logger, next http.Handler) http.Handler {
 		w.Header().Set("X-Content-Type-Options", "nosniff")
 		defer func() {
 			if p := recover(); p != nil {
-				log.Error("a request panicked", "request", id, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+				log.Error("a request panicked", "request", id, "panic", MaskCredentials(fmt.Sprint(p)), "stack", string(debug.Stack()))
 				sendProblem(w, internal(nil))
 			}
 		}()

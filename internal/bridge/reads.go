@@ -59,13 +59,14 @@ type reads struct {
 	entries map[readKey]*list.Element // of *entry
 	recent  *list.List                // most recently used first
 	bytes   int
+	limits  [2]int         // of entries and bytes
 	writes  map[string]int // writes to a repository so far
 }
 
 func newReads(b *Broker) *reads {
 	r := &reads{
 		broker: b, flights: map[readKey]*flight{}, entries: map[readKey]*list.Element{},
-		recent: list.New(), writes: map[string]int{},
+		recent: list.New(), limits: [2]int{maxEntries, maxCacheBytes}, writes: map[string]int{},
 	}
 	r.life, r.stop = context.WithCancel(b.life)
 	return r
@@ -179,7 +180,7 @@ func (r *reads) store(e *entry) {
 	r.drop(r.entries[e.key])
 	r.entries[e.key] = r.recent.PushFront(e)
 	r.bytes += e.bytes
-	for r.recent.Len() > maxEntries || r.bytes > maxCacheBytes {
+	for r.recent.Len() > r.limits[0] || r.bytes > r.limits[1] {
 		r.drop(r.recent.Back())
 	}
 }
@@ -219,7 +220,7 @@ func (r *reads) forget(repo string, number int) {
 func guarded[T any](b *Broker, op string, ask func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("a provider panicked", "op", op, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
+			b.log.Error("a provider panicked", "op", op, "panic", MaskCredentials(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = internal(fmt.Errorf("panic: %v", p))
 		}
 	}()

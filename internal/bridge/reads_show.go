@@ -9,9 +9,13 @@ import (
 	"fleet/api"
 )
 
-// maxView bounds a view, a list of checks and logs, in bytes of the indented JSON that an agent
-// is shown.
-const maxView = 64 << 10
+const (
+	// maxView bounds a view, a list of checks and logs, in bytes of the indented JSON that an agent
+	// is shown.
+	maxView = 64 << 10
+	// cursorRoom is kept for a cursor and an age, which are added at the end.
+	cursorRoom = 1 << 10
+)
 
 // show makes the cached answer this caller's: cut to size, with cursors that are his alone.
 func (b *Broker) show(c *order, value any, at position, age *api.Age) (json.RawMessage, error) {
@@ -91,7 +95,7 @@ func (s shower) thread(t *api.Thread, comments []api.Comment, used int) error {
 	first := len(comments)
 	for first > 0 {
 		used += indentedSize(comments[first-1], "    ")
-		if used > maxView && first < len(comments) {
+		if used > maxView-cursorRoom && first < len(comments) {
 			break
 		}
 		first--
@@ -128,7 +132,7 @@ func (s shower) logs(l api.FailedLogs) (json.RawMessage, error) {
 	base := indentedSize(l, "")
 	shown := s.fit(len(all), base, func(i int) int { return indentedSize(all[i], "    ") })
 	for _, job := range all[s.start(len(all)):shown] {
-		l.Jobs = append(l.Jobs, cutJob(job, maxView-base))
+		l.Jobs = append(l.Jobs, cutJob(job, maxView-cursorRoom-base))
 	}
 	l.Age = s.age
 	var err error
@@ -145,7 +149,7 @@ func (s shower) start(n int) int { return min(s.at.Skip, n) }
 func (s shower) fit(n, used int, size func(i int) int) int {
 	from := s.start(n)
 	for i := from; i < n; i++ {
-		if used += size(i); used > maxView && i > from {
+		if used += size(i); used > maxView-cursorRoom && i > from {
 			return i
 		}
 	}
