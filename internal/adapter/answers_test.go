@@ -35,6 +35,7 @@ func TestEveryAnswerReachesTheHarness(t *testing.T) {
 		"sse-cr":              {reply: sse("event: message\rdata: " + ok + "\r\r"), want: []string{ok}},
 		"sse-crlf-split":      {reply: sse("data: "+ok+"\r", "\n\r", "\n"), want: []string{ok}},
 		"sse-multiline":       {reply: sse("data: {\"jsonrpc\":\"2.0\",\ndata:  \"id\":1,\ndata: \"result\":{\"ok\":true}}\n\n"), want: []string{ok}},
+		"sse-crlf-multiline":  {reply: sse("data: {\"jsonrpc\":\"2.0\",\r", "\ndata: \"id\":1,\r\ndata: \"result\":{\"ok\":true}}\r\n\r\n"), want: []string{ok}},
 		"sse-comment":         {reply: sse(": ping\n\n:\r\n\r\n:\n", "data: "+ok+"\n\n"), want: []string{ok}},
 		"sse-nospace":         {reply: sse("data:" + ok + "\n\n"), want: []string{ok}},
 		"sse-idretry":         {reply: sse("id: 7\nretry: 10\ndata:\n\n", "unknown\nid: 8\ndata: "+ok+"\n\n"), want: []string{ok}},

@@ -32,8 +32,9 @@ type call struct {
 	batch   bool     // the line is an array
 	asked   []*asked // the requests in it; none for a notification or a response
 
-	ctx    context.Context // the call's own, from dispatch on
+	ctx    context.Context // the call's own, from begin on
 	cancel context.CancelCauseFunc
+	route  route
 	sent   chan struct{}   // closed once the line was handed to the kernel, or the call has ended
 	once   atomic.Bool     // sent is closed
 	opened <-chan struct{} // the answer to the initialize before this line; nil if there was none
@@ -41,6 +42,12 @@ type call struct {
 }
 
 func newCall(line []byte) *call { return &call{line: line, sent: make(chan struct{})} }
+
+// begin gives the call a context of its own, which finish ends.
+func (c *call) begin(root context.Context) {
+	ctx, cancel := context.WithCancelCause(root)
+	c.ctx, c.cancel = c.route.traced(ctx), cancel
+}
 
 func (c *call) ask(id []byte) {
 	key, _ := idKey(id)
@@ -67,6 +74,13 @@ func (c *call) drop(key string) {
 	if found && !left {
 		c.cancel(errCancelled)
 	}
+}
+
+// unsent says that an attempt failed before anything of the call was written, while somebody
+// still waits for it.
+func (c *call) unsent(err error) bool {
+	var away *unreachableError
+	return c.ctx.Err() == nil && (errors.As(err, &away) || c.route.unsent())
 }
 
 // open gives the request that m answers and that nobody has answered yet, or nil.

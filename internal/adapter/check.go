@@ -54,7 +54,7 @@ func (s *session) checkShip(answer *bytes.Buffer, say func(name, format string, 
 	c := newCall([]byte(checkRequest))
 	c.message = parse(c.line)
 	c.ask(c.message.id)
-	c.ctx, c.cancel = context.WithCancelCause(s.root)
+	c.begin(s.root)
 	s.serve(c)
 	m := parse(bytes.TrimSpace(answer.Bytes()))
 	if m.result == nil {

@@ -16,7 +16,7 @@ import (
 const idleTimeout = 90 * time.Second
 
 // errStale says that the ship closed a kept connection before anything was written to it, so
-// another one may be taken. For a connection that was used before, net/http does so itself.
+// another one may be taken.
 var errStale = errors.New("the ship closed the connection while it was idle")
 
 // unreachableError says that nobody answers on the port, so that nothing was sent.
@@ -51,17 +51,30 @@ func newTransport(limit int) *http.Transport {
 	}
 }
 
-// withReuse makes connections that come out of the pool look before they write.
-func withReuse(ctx context.Context) context.Context {
+// route notes which connection an attempt goes over, to tell afterwards whether anything of it
+// may have arrived. Not for concurrent attempts.
+type route struct {
+	conn   *conn
+	writes int64 // on the connection, before this attempt
+}
+
+// traced makes net/http tell the route. A connection that waited in the pool is looked at before
+// it is written to.
+func (r *route) traced(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
-			// A connection may also have been dialled for a call that then took another one.
-			if c, ok := got.Conn.(*conn); ok && (got.Reused || got.WasIdle) {
-				c.look.Store(true)
+			c, ok := got.Conn.(*conn)
+			if !ok {
+				return
 			}
+			c.look.Store(got.Reused || got.WasIdle)
+			r.conn, r.writes = c, c.writes.Load()
 		},
 	})
 }
+
+// unsent says that the attempt had a connection and that nothing was written to it.
+func (r *route) unsent() bool { return r.conn != nil && r.conn.writes.Load() == r.writes }
 
 // dial connects to the port of address on 127.0.0.1 and, where that refuses, on [::1], and sees
 // that the listener is ours before anything can be written.
@@ -107,8 +120,9 @@ func checked(c net.Conn) (net.Conn, error) {
 // arrived, so that call could not be repeated and a restart of the ship would be seen.
 type conn struct {
 	*net.TCPConn
-	raw  syscall.RawConn
-	look atomic.Bool
+	raw    syscall.RawConn
+	look   atomic.Bool
+	writes atomic.Int64 // that may have reached the other end
 }
 
 // Write fails with errStale, and writes nothing, on a connection that has ended.
@@ -116,7 +130,12 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.look.Swap(false) && c.ended() {
 		return 0, errStale
 	}
-	return c.TCPConn.Write(p)
+	c.writes.Add(1)
+	n, err := c.TCPConn.Write(p)
+	if n == 0 && err != nil {
+		c.writes.Add(-1)
+	}
+	return n, err
 }
 
 // ended says that there is something to read: the end, an error, or an answer to nothing.

@@ -120,13 +120,8 @@ func TestAListenerThatIsGoneIsNotOurs(t *testing.T) {
 	}
 }
 
-// staleConn has ended by the time of the first write.
-type staleConn struct{ net.Conn }
-
-func (staleConn) Write([]byte) (int, error) { return 0, errStale }
-
-// TestACallWhoseConnectionEndedUnusedTakesAnother: one that was dialled for another call and
-// never used is not among those for which net/http repeats a request itself.
+// TestACallWhoseConnectionEndedUnusedTakesAnother: for one that was dialled for another call and
+// never used, net/http repeats no request itself.
 func TestACallWhoseConnectionEndedUnusedTakesAnother(t *testing.T) {
 	ship := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		io.WriteString(w, `{"jsonrpc":"2.0","id":1,"result":{}}`)
@@ -140,7 +135,7 @@ func TestACallWhoseConnectionEndedUnusedTakesAnother(t *testing.T) {
 	s.transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if dials++; dials == 1 && err == nil {
-			return staleConn{c}, nil
+			return c, c.(*conn).CloseWrite()
 		}
 		return c, err
 	}
@@ -148,7 +143,7 @@ func TestACallWhoseConnectionEndedUnusedTakesAnother(t *testing.T) {
 	c := newCall([]byte(`{"jsonrpc":"2.0","id":1,"method":"tools/call"}`))
 	c.message = parse(c.line)
 	c.ask(c.message.id)
-	c.ctx, c.cancel = context.WithCancelCause(s.root)
+	c.begin(s.root)
 	s.serve(c)
 	if got := out.String(); got != `{"jsonrpc":"2.0","id":1,"result":{}}`+"\n" || dials != 2 {
 		t.Errorf("after %d dials the answer is %s", dials, got)

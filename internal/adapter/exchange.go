@@ -21,14 +21,10 @@ const (
 // exchange sends a call and hands out what comes back. When it returns, each request in the
 // call that is still unanswered gets the error, which is never nil then.
 //
-// A call is sent a second time only where that cannot do it twice: after a connection that was
-// never made, and after a 401.
+// A call is sent a second time only where that cannot do it twice: where nothing of it was
+// written, and after a 401.
 func (s *session) exchange(c *call) error {
-	patience := s.config.Patience
-	if c.message.method == methodInitialize || c.message.method == methodDiscover {
-		patience = s.config.StartPatience
-	}
-	deadline := time.Now().Add(patience)
+	deadline := time.Now().Add(s.patience(c))
 	timeout := time.AfterFunc(s.config.AnswerTimeout, func() { c.cancel(errTimeout) })
 	defer timeout.Stop()
 	t, err := s.link.target(c.ctx)
@@ -39,19 +35,17 @@ func (s *session) exchange(c *call) error {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		timeout.Reset(s.config.AnswerTimeout)
 		resp, err := s.post(c, t)
-		var away *unreachableError
 		switch {
-		case errors.As(err, &away) && c.ctx.Err() == nil:
+		case err != nil && !c.unsent(err):
+			return s.broken(c.ctx, err)
+		case err != nil:
 			moved, why := s.wait(c, t, pause)
 			if time.Now().Add(pause).After(deadline) {
-				return s.notRunning(t, errors.Join(why, away))
+				return s.notRunning(t, errors.Join(why, err))
 			}
 			if why == nil {
 				t = moved
 			}
-		case errors.Is(err, errStale) && c.ctx.Err() == nil:
-		case err != nil:
-			return s.broken(c.ctx, err)
 		case resp.StatusCode == http.StatusUnauthorized && !renewed:
 			renewed = true
 			if t, err = s.repeat(c, t, resp); t == nil {
@@ -63,7 +57,16 @@ func (s *session) exchange(c *call) error {
 	}
 }
 
+// patience is how long a call waits for a ship that is away.
+func (s *session) patience(c *call) time.Duration {
+	if c.message.method == methodInitialize || c.message.method == methodDiscover {
+		return s.config.StartPatience
+	}
+	return s.config.Patience
+}
+
 func (s *session) post(c *call, t *target) (*http.Response, error) {
+	c.route.conn = nil
 	req := &http.Request{
 		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: s.header(c, t),
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -231,7 +231,7 @@ func TestManyLongAnswersStayWhole(t *testing.T) {
 // server leaves open costs neither the answer nor the next call.
 func TestAStreamIsHandedOnEventByEvent(t *testing.T) { // sse-progress, sse-stays-open
 	t.Parallel()
-	step := make(chan struct{})
+	step, cut := make(chan struct{}), make(chan struct{})
 	f := newFar(t, func(w http.ResponseWriter, r *http.Request, p posted) {
 		if p.id != "1" {
 			result(w, r, p)
@@ -244,6 +244,7 @@ func TestAStreamIsHandedOnEventByEvent(t *testing.T) { // sse-progress, sse-stay
 			<-step
 		}
 		<-r.Context().Done()
+		close(cut)
 	})
 	h := newWorkspace(t, f.port()).start(t)
 	h.sendLine(call("1"))
@@ -252,6 +253,11 @@ func TestAStreamIsHandedOnEventByEvent(t *testing.T) { // sse-progress, sse-stay
 		step <- struct{}{}
 	}
 	h.alive()
+	select {
+	case <-cut:
+	case <-time.After(patience):
+		t.Error("the stream was left open after its answer")
+	}
 	h.end()
 }
 
@@ -278,9 +284,11 @@ func TestTheServersOwnRequestsAreRelayed(t *testing.T) { // server-request
 		}
 	})
 	h := newWorkspace(t, f.port()).start(t)
-	h.sendLine(call("1"))
-	h.want(asks)
-	h.sendLine(says)
-	h.want(`{"jsonrpc":"2.0","id":1,"result":` + says + `}`)
+	for _, line := range []string{call("1"), initialize("1")} { // responses pass what is held behind an initialize
+		h.sendLine(line)
+		h.want(asks)
+		h.sendLine(says)
+		h.want(`{"jsonrpc":"2.0","id":1,"result":` + says + `}`)
+	}
 	h.end()
 }

@@ -48,6 +48,7 @@ func FuzzEventsAreThoseOfTheStandard(f *testing.F) {
 	for _, seed := range []string{
 		"data: 1\n\n", "data: 1\r\n\r\ndata: 2\r\r", "event: x\ndata:1\ndata: 2\n\n", ":c\n\ndata\n\n", "\xef\xbb\xbfdata: 1\n\n",
 		"data: 1\n", "id: 1\nretry: 5\nx\n\ndata: \xc3\xa9\n\n", "data: a\rdata: b\n\r", "data: \n\n", "\r\n\rdata: 1\n\ndata:\n\n", "data: 1\r\n\r",
+		"event: x\r\ndata: 1\r\ndata: 2\r\n\r\n", "event: x\rdata: 1\rdata: 2\r\r",
 	} {
 		for _, size := range []int{1, 2, 3, 1000} {
 			f.Add(seed, size)

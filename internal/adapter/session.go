@@ -60,7 +60,7 @@ func newSession(c Config) *session {
 		userAgent:   []string{"agent-mcp/" + c.Version},
 	}
 	s.pool = newPool(maxInFlight, s.serve)
-	s.root, s.end = context.WithCancelCause(withReuse(context.Background()))
+	s.root, s.end = context.WithCancelCause(context.Background())
 	return s
 }
 
@@ -228,7 +228,7 @@ func (s *session) dispatch(c *call, kind kind) {
 		c.opens = make(chan struct{})
 		s.opened = c.opens
 	}
-	c.ctx, c.cancel = context.WithCancelCause(s.root)
+	c.begin(s.root)
 	s.live[c] = struct{}{}
 	s.size += len(c.line)
 	s.mu.Unlock()

@@ -107,6 +107,9 @@ func TestTheTokenIsFoundWhateverTheHarnessPassesOn(t *testing.T) {
 			h.sendLine(call("1"))
 			h.want(answered("1"))
 			h.end()
+			if n := len(f.posts()); n != 1 && name != "stale" {
+				t.Errorf("the call was sent %d times, so first without the right token", n)
+			}
 		})
 	}
 }
