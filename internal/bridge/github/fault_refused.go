@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 
 	"fleet/api"
@@ -163,10 +162,4 @@ func tooLong(cause error) *api.Error {
 		Code: api.Invalid, Reason: "body_too_long", Message: fmt.Sprintf("the text is longer than the %d characters that the forge takes; nothing was posted", maxBody),
 		Hint: "shorten it, or post it in parts", Err: cause,
 	}
-}
-
-// isRedirect says that a log's address is in the answer's Location.
-func isRedirect(status int) bool {
-	return status == http.StatusFound || status == http.StatusMovedPermanently ||
-		status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect || status == http.StatusSeeOther
 }

@@ -1,0 +1,359 @@
+package github
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	gh "github.com/google/go-github/v89/github"
+)
+
+// clock stamps a log's lines, as the runner does.
+type clock struct{ at time.Time }
+
+func (c *clock) line(text string) string {
+	return c.at.Format("2006-01-02T15:04:05.0000000Z") + " " + text + "\r\n"
+}
+
+func stamp(t time.Time) *gh.Timestamp { return &gh.Timestamp{Time: t} }
+
+// failedJob is a job of five steps whose third failed, and its log, into which body goes as what
+// that step wrote.
+func failedJob(body ...string) (*gh.WorkflowJob, string) {
+	start := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
+	step := func(n int64, name, conclusion string, from, to int) *gh.TaskStep {
+		return &gh.TaskStep{
+			Number: &n, Name: &name, Status: gh.Ptr("completed"), Conclusion: &conclusion,
+			StartedAt: stamp(start.Add(time.Duration(from) * time.Second)), CompletedAt: stamp(start.Add(time.Duration(to) * time.Second)),
+		}
+	}
+	job := &gh.WorkflowJob{
+		ID: gh.Ptr(int64(7)), Name: gh.Ptr("test (ubuntu-latest, 1.25)"), Status: gh.Ptr("completed"), Conclusion: gh.Ptr("failure"),
+		CompletedAt: stamp(start.Add(time.Minute)),
+		Steps: []*gh.TaskStep{
+			step(1, "Set up job", "success", 0, 2), step(2, "Run actions/checkout@v4", "success", 2, 4),
+			step(3, "Test", "failure", 4, 30), step(4, "Upload", "skipped", 30, 30),
+			step(5, "Post Run actions/checkout@v4", "success", 30, 31), step(6, "Complete job", "success", 31, 31),
+		},
+	}
+	c := clock{start}
+	var b strings.Builder
+	b.WriteString("\uFEFF")
+	write := func(second int, lines ...string) {
+		c.at = start.Add(time.Duration(second) * time.Second)
+		for _, l := range lines {
+			b.WriteString(c.line(l))
+		}
+	}
+	write(1, "Current runner version: '2.330.0'", "##[group]Operating System", "Ubuntu", "##[endgroup]", "Prepare all required actions")
+	write(2, "##[group]Run actions/checkout@v4", "with:", "  repository: acme/widgets", "  token: ***", "##[endgroup]", "Syncing repository: acme/widgets")
+	write(4, "##[group]Run make test", "\x1b[36;1mmake test\x1b[0m", "shell: /usr/bin/bash -e {0}", "env:", "  SECRET_OF_THE_STEP: hidden", "##[endgroup]")
+	write(20, body...)
+	write(30, "##[error]Process completed with exit code 2.")
+	write(30, "Post job cleanup.", "[command]/usr/bin/git version", "git version 2.51.0")
+	write(31, "Cleaning up orphan processes")
+	return job, b.String()
+}
+
+func excerptOf(t *testing.T, job *gh.WorkflowJob, log string) (string, []string, *excerpt) {
+	t.Helper()
+	_, windows := failedSteps(job)
+	found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(strings.NewReader(log))
+	if err != nil {
+		t.Fatalf("read: %v", err)
+	}
+	x := found.(*excerpt)
+	words, shown := x.render(maxExcerpt)
+	return words, shown, x
+}
+
+func TestExcerptIsOfTheFailedStepAndNotOfTheEpilogue(t *testing.T) {
+	job, log := failedJob("ok  a", "--- FAIL: TestSum (0.00s)", "    sum_test.go:9: got 3, want 4", "FAIL")
+	words, shown, x := excerptOf(t, job, log)
+	want := strings.Join([]string{
+		"##[group]Run make test", "make test", "shell: /usr/bin/bash -e {0}", "[… 3 lines …]",
+		"ok  a", "--- FAIL: TestSum (0.00s)", "    sum_test.go:9: got 3, want 4", "FAIL", "##[error]Process completed with exit code 2.",
+	}, "\n")
+	if words != want {
+		t.Errorf("excerpt\n%s\nwant\n%s", words, want)
+	}
+	if got := fmt.Sprint(shown); got != "[1-3 7-11]" || x.lines() != 11 {
+		t.Errorf("shown %s of %d lines, want [1-3 7-11] of 11", got, x.lines())
+	}
+}
+
+func TestExcerptKeepsHeadErrorsAndTailOfALongStep(t *testing.T) {
+	var body []string
+	for i := range 5000 {
+		body = append(body, fmt.Sprintf("line %d", i))
+	}
+	body[1500] = "src/a.c:3: error: first thing"
+	body[3500] = "panic: last thing"
+	job, log := failedJob(body...)
+	words, shown, _ := excerptOf(t, job, log)
+	for _, want := range []string{
+		"##[group]Run make test", "line 10\n", "first thing", "line 1461\n", "line 1539\n", "last thing", "line 3461\n", "line 3539\n",
+		"line 4950\n", "exit code 2.",
+	} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the excerpt lacks %q", want)
+		}
+	}
+	for _, not := range []string{"line 100\n", "line 2500\n", "line 4000\n", "orphan", "Syncing", "SECRET_OF_THE_STEP"} {
+		if strings.Contains(words, not) {
+			t.Errorf("the excerpt has %q", not)
+		}
+	}
+	if len(words) > maxExcerpt || len(shown) != 5 {
+		t.Errorf("%d bytes in ranges %v", len(words), shown)
+	}
+}
+
+func TestExcerptOfLongLinesHoldsTheErrorAndItsLimit(t *testing.T) {
+	var body []string
+	for i := range 300 {
+		body = append(body, fmt.Sprintf("%d ", i)+strings.Repeat("x", 9000))
+	}
+	body[150] = "Error: the one"
+	job, log := failedJob(body...)
+	words, _, _ := excerptOf(t, job, log)
+	if len(words) > maxExcerpt || !strings.Contains(words, "Error: the one") {
+		t.Errorf("%d bytes, has the error: %v", len(words), strings.Contains(words, "Error: the one"))
+	}
+	for line := range strings.SplitSeq(words, "\n") {
+		if len(line) > maxLine+len("…") {
+			t.Errorf("a line of %d bytes", len(line))
+		}
+	}
+}
+
+func TestTerminalNoiseIsTakenOutOfLines(t *testing.T) {
+	cases := map[string]struct{ line, want string }{
+		"colours":             {"\x1b[1;31mError:\x1b[0m no", "Error: no"},
+		"progress":            {"10%\r50%\r100% done", "100% done"},
+		"title and hyperlink": {"\x1b]0;title\x07a \x1b]8;;http://x\x1b\\link", "a link"},
+		"cursor":              {"\x1b[2K\x1b[1Gx\x1b(By\x1b=z", "xyz"},
+		"byte order mark":     {"\uFEFFx", "x"},
+		"invalid text":        {"a\xff\xfeb", "a\uFFFDb"},
+		"controls":            {"a\x00\x08b\tc", "ab\tc"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			job, log := failedJob(c.line)
+			words, _, _ := excerptOf(t, job, log)
+			lines := strings.Split(words, "\n")
+			if got := lines[len(lines)-2]; got != c.want {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestRepeatedLinesAreCounted(t *testing.T) {
+	job, log := failedJob(append(bytesToLines(strings.Repeat("waiting\n", 500)), "Error: gave up")...)
+	words, _, _ := excerptOf(t, job, log)
+	if !strings.Contains(words, "waiting  [came 500 times]\nError: gave up") {
+		t.Errorf("excerpt:\n%s", words)
+	}
+}
+
+func bytesToLines(s string) []string { return strings.Split(strings.TrimSuffix(s, "\n"), "\n") }
+
+// TestStepsOfOneSecondAreToldApart: the forge gives whole seconds, and quick steps share one.
+func TestStepsOfOneSecondAreToldApart(t *testing.T) {
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	step := func(name, conclusion string) *gh.TaskStep {
+		return &gh.TaskStep{Name: &name, Conclusion: &conclusion, StartedAt: stamp(at), CompletedAt: stamp(at)}
+	}
+	job := &gh.WorkflowJob{Conclusion: gh.Ptr("failure"), Steps: []*gh.TaskStep{
+		step("Set up job", "success"), step("One", "success"), step("Two", "skipped"), step("Three", "failure"), step("Four", "success"),
+	}}
+	c := clock{at}
+	var log strings.Builder
+	for _, l := range []string{"setting up", "##[group]Run one", "##[endgroup]", "of one", "##[group]Run three", "##[endgroup]", "of three", "##[error]broken", "##[group]Run four", "##[endgroup]", "of four", "Post job cleanup.", "cleaned"} {
+		log.WriteString(c.line(l))
+	}
+	words, _, _ := excerptOf(t, job, log.String())
+	if want := "##[group]Run three\n[… 1 lines …]\nof three\n##[error]broken"; words != want {
+		t.Errorf("got\n%s\nwant\n%s", words, want)
+	}
+}
+
+func TestCompositeStepKeepsAllItsSections(t *testing.T) {
+	job, log := failedJob("outer", "##[group]Run inner thing", "##[endgroup]", "inner Error: x")
+	words, _, _ := excerptOf(t, job, log)
+	if !strings.Contains(words, "outer\n##[group]Run inner thing") || !strings.Contains(words, "inner Error: x\n##[error]") {
+		t.Errorf("got\n%s", words)
+	}
+}
+
+func TestLogWithoutStepsFallsBackOnTheFirstError(t *testing.T) {
+	job, log := failedJob("##[error]here it is")
+	job.Steps = nil
+	words, _, _ := excerptOf(t, job, log)
+	if !strings.Contains(words, "here it is") || strings.Contains(words, "Syncing") || strings.Contains(words, "orphan") {
+		t.Errorf("got\n%s", words)
+	}
+}
+
+// TestExcerptHoldsForEveryCut: a log may end anywhere.
+func TestExcerptHoldsForEveryCut(t *testing.T) {
+	job, log := failedJob("Error: é\x1b[31m", "-----BEGIN RSA PRIVATE KEY-----", "AAAABBBBCCCC", "-----END RSA PRIVATE KEY-----")
+	for n := range len(log) {
+		words, _, _ := excerptOf(t, job, log[:n])
+		if strings.Contains(words, "AAAABBBB") {
+			t.Fatalf("a key shows at %d bytes:\n%s", n, words)
+		}
+	}
+}
+
+// bigLog gives a log of about size bytes whose failed step ends in an error, without holding it.
+func bigLog(size int, line string) io.Reader {
+	_, log := failedJob("@")
+	before, after, _ := strings.Cut(log, "2026-03-04T05:06:20.0000000Z @\r\n")
+	stamped := []byte("2026-03-04T05:06:20.0000000Z " + line + "\n")
+	return io.MultiReader(strings.NewReader(before), &repeater{line: stamped, left: size},
+		strings.NewReader("2026-03-04T05:06:29.0000000Z panic: at the very end\n"+after))
+}
+
+// repeater numbers its lines, so that they don't collapse.
+type repeater struct {
+	line []byte
+	left int
+	rest []byte
+	n    uint
+}
+
+func (r *repeater) Read(p []byte) (int, error) {
+	if len(r.rest) == 0 {
+		if r.left <= 0 {
+			return 0, io.EOF
+		}
+		r.n++
+		at := 35
+		for v := r.n; v > 0 && at > 29; v /= 10 {
+			at--
+			r.line[at] = byte('0' + v%10)
+		}
+		r.rest = r.line
+		r.left -= len(r.rest)
+	}
+	total := 0
+	for total < len(p) && len(r.rest) > 0 {
+		n := copy(p[total:], r.rest)
+		total, r.rest = total+n, r.rest[n:]
+	}
+	return total, nil
+}
+
+const usualLine = "000000 compiling package example.com/widgets/internal/thing and what it needs, without trouble"
+
+func BenchmarkExcerptOf100MB(b *testing.B) {
+	for name, line := range map[string]string{"usual": usualLine, "errors everywhere": "000000 Error: " + usualLine, "long lines": "000000 " + strings.Repeat("long ", 40<<10)} {
+		b.Run(name, func(b *testing.B) {
+			const size = 100 << 20
+			job, _ := failedJob()
+			_, windows := failedSteps(job)
+			b.SetBytes(size)
+			for b.Loop() {
+				found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(bigLog(size, line))
+				if words, _ := found.(*excerpt).render(maxExcerpt); err != nil || !strings.Contains(words, "at the very end") {
+					b.Fatal(err, words)
+				}
+			}
+		})
+	}
+}
+
+// TestBigLogNeedsLittleMemory reads 100 MB of the worst lines there are, and looks at the heap all
+// the while.
+func TestBigLogNeedsLittleMemory(t *testing.T) {
+	defer debug.SetGCPercent(debug.SetGCPercent(100))
+	job, _ := failedJob()
+	_, windows := failedSteps(job)
+	var before, now runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	var most atomic.Uint64
+	watch := &watched{Reader: bigLog(100<<20, "000000 Error: "+strings.Repeat("long ", 600)), look: func() {
+		runtime.ReadMemStats(&now)
+		most.Store(max(most.Load(), now.HeapInuse))
+	}}
+	found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(watch)
+	if err != nil || !strings.Contains(first(found.(*excerpt).render(maxExcerpt)), "at the very end") {
+		t.Fatal("the error at the end is not there", err)
+	}
+	grown := int64(most.Load()) - int64(before.HeapInuse)
+	t.Logf("heap grew by at most %.1f MiB", float64(grown)/(1<<20))
+	if grown > 16<<20 {
+		t.Errorf("heap grew by %d bytes, want at most 16 MiB", grown)
+	}
+}
+
+func first[A, B any](a A, _ B) A { return a }
+
+type watched struct {
+	io.Reader
+	look func()
+	read int
+}
+
+func (w *watched) Read(p []byte) (int, error) {
+	n, err := w.Reader.Read(p)
+	if w.read += n; w.read > 4<<20 {
+		w.read = 0
+		w.look()
+	}
+	return n, err
+}
+
+func TestSignatureIgnoresWhatDiffersInAMatrix(t *testing.T) {
+	sign := func(name string, body ...string) string {
+		job, log := failedJob(body...)
+		_, _, x := excerptOf(t, job, log)
+		return x.signature(name)
+	}
+	a := sign("test (ubuntu-latest, 1.25)", "using 1.25 on ubuntu-latest", "--- FAIL: TestSum (0.01s)")
+	b := sign("test (macos-15, 1.26)", "using 1.26 on macos-15", "--- FAIL: TestSum (0.32s)")
+	c := sign("test (macos-15, 1.26)", "using 1.26 on macos-15", "--- FAIL: TestProduct (0.32s)")
+	if a != b || a == c {
+		t.Errorf("alike: %v, want true; another failure alike: %v, want false", a == b, a == c)
+	}
+}
+
+func TestPageReadsAStepFromEndToEnd(t *testing.T) {
+	var body []string
+	for i := range 4000 {
+		body = append(body, fmt.Sprintf("line %d %s", i, strings.Repeat("y", 30)))
+	}
+	job, log := failedJob(body...)
+	_, windows := failedSteps(job)
+	var all bytes.Buffer
+	pages := 0
+	for from := 1; from > 0; pages++ {
+		found, err := newStepReader(windows, func() sink { return newPage(from) }).read(strings.NewReader(log))
+		if err != nil || pages > 20 {
+			t.Fatal(err, pages)
+		}
+		var words string
+		words, _, from = found.(*page).render()
+		if len(words) > maxView {
+			t.Errorf("a page of %d bytes", len(words))
+		}
+		all.WriteString(words + "\n")
+	}
+	for _, l := range body {
+		if !strings.Contains(all.String(), l+"\n") {
+			t.Fatalf("no page has %q", l)
+		}
+	}
+	if pages < 3 {
+		t.Errorf("%d pages", pages)
+	}
+}
