@@ -215,7 +215,7 @@ func TestAReusedProcessIDIsLeftInPeace(t *testing.T) {
 
 func TestErrorsTellWhatIsProved(t *testing.T) {
 	ctx := context.Background()
-	other := tmux.NewSession{Name: name, Dir: "/", Env: []tmux.Variable{{Name: "X", Value: "new"}}}
+	other := tmux.NewSession{Name: name, Dir: "/", Env: []tmux.Variable{{Name: "X", Value: "new"}}, Options: []tmux.Option{{Name: "@x", Value: "new"}}}
 	cases := map[string]struct {
 		do   func(t *testing.T, s *testServer) error
 		want tmux.Kind
@@ -277,6 +277,9 @@ func TestErrorsTellWhatIsProved(t *testing.T) {
 			}
 			if got := s.byHand(t, "show-environment", "-t", "="+name, "X"); got != "X=old" {
 				t.Errorf("afterwards the session has %q, want it untouched", got)
+			}
+			if got := s.byHand(t, "show-options", "-qv", "-t", "="+name+":", "@x"); got != "" {
+				t.Errorf("afterwards the session has the option %q, want it untouched", got)
 			}
 		})
 	}

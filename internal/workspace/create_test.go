@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -75,6 +76,20 @@ func TestCreateClonesWhatWasAskedFor(t *testing.T) {
 	}
 	if names, _ := filepath.Glob(filepath.Join(f.root, "r", ".*")); len(names) > 0 {
 		t.Errorf("left behind: %q", names)
+	}
+}
+
+func TestACloneHasNobodysHooks(t *testing.T) {
+	f := newFleet(t)
+	template := filepath.Join(f.home, "template")
+	write(t, filepath.Join(template, "hooks", "post-checkout"), "#!/bin/sh\n")
+	write(t, filepath.Join(f.home, ".gitconfig"), "[init]\n\ttemplateDir = "+template+"\n")
+	w := id(t, "r/a")
+	if _, err := f.Create(t.Context(), w, workspace.CreateOptions{}, nil); err != nil {
+		t.Fatalf("Create: %v", err)
+	}
+	if names, _ := filepath.Glob(filepath.Join(w.Dir(f.root), ".git", "hooks", "*")); len(names) > 0 {
+		t.Errorf("the clone has the hooks %q", names)
 	}
 }
 
@@ -196,6 +211,26 @@ func TestACloneNeverAsks(t *testing.T) {
 	}
 }
 
+// TestWhatGitSaysIsCleaned lets a git speak that repeats a password and draws on the terminal.
+func TestWhatGitSaysIsCleaned(t *testing.T) {
+	f := newFleet(t)
+	dir := t.TempDir()
+	const script = "#!/bin/sh\nprintf 'remote: \\033[2Jhello\\rfatal: cannot reach https://me:sesame@localhost/x\\n' >&2\nexit 128\n"
+	if err := os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	progress := &says{}
+	_, err := f.Create(t.Context(), id(t, "r/a"), workspace.CreateOptions{}, progress)
+	wantError(t, "Create", err, api.Unavailable, "clone_failed", "git ls-remote")
+	if got, want := progress.String(), "remote: [2Jhello\nfatal: cannot reach https://[redacted]@localhost/x\n"; got != want {
+		t.Errorf("progress is %q, want %q", got, want)
+	}
+	if text := err.(*api.Error).Text(); !strings.Contains(text, "https://[redacted]@localhost/x") || strings.Contains(text, "sesame") {
+		t.Errorf("the error says %q", text)
+	}
+}
+
 func TestACanceledCloneLeavesNothing(t *testing.T) {
 	f := newFleet(t)
 	reached, release := make(chan struct{}, 8), make(chan struct{})
@@ -222,6 +257,13 @@ func TestACanceledCloneLeavesNothing(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(f.root, "slow")); err == nil {
 		t.Error("a canceled clone left the repo's directory")
 	}
+	eventually(t, "git's own processes end too", func() bool {
+		lists, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+		return !slices.ContainsFunc(lists, func(l string) bool {
+			raw, _ := os.ReadFile(l)
+			return bytes.Contains(raw, []byte(remote.URL))
+		})
+	})
 }
 
 func TestAFullDiskIsTold(t *testing.T) {

@@ -77,7 +77,8 @@ func TestBranchAndCommitAreReadAsFiles(t *testing.T) {
 		"a branch that climbs": {func(t *testing.T, _ *fleet, git string) {
 			write(t, git+"/HEAD", "ref: refs/heads/../../../../secret\n")
 		}, "", ""},
-		"a ref that is a secret": {func(t *testing.T, _ *fleet, git string) { write(t, git+"/refs/heads/main", "password\n") }, "main", ""},
+		"a ref that is a secret":  {func(t *testing.T, _ *fleet, git string) { write(t, git+"/refs/heads/main", "password\n") }, "main", ""},
+		"a ref that is too short": {func(t *testing.T, _ *fleet, git string) { write(t, git+"/refs/heads/main", "abc123\n") }, "main", ""},
 		"a ref behind a symlink": {func(t *testing.T, f *fleet, git string) {
 			write(t, f.home+"/commit", commit+"\n")
 			os.Remove(git + "/refs/heads/main")

@@ -174,6 +174,28 @@ func TestAKillServerInAPaneReachesNobody(t *testing.T) {
 	}
 }
 
+// TestALookThatMissedANewSessionEndsNothing makes tmux so slow that a look begins before a session
+// is there and ends after its activation did.
+func TestALookThatMissedANewSessionEndsNothing(t *testing.T) {
+	f := newFleet(t)
+	w := f.checkout(t, "r/a")
+	looked := filepath.Join(f.home, "looked")
+	failing(t, f, `case "$*" in
+*list-panes\ -a*) out=$(tmux "$@"); sleep 1.3; echo "$out"; echo x >> `+looked+`; exit;;
+*source-file*) in=$(cat); case "$in" in *new-session*) sleep 1.2;; esac; printf '%s\n' "$in" | exec tmux "$@";;
+esac`)
+	f.run(t)
+	f.activate(t, w, workspace.ActivateOptions{})
+	activated, _ := os.ReadFile(looked)
+	eventually(t, "two more looks end", func() bool {
+		now, _ := os.ReadFile(looked)
+		return len(now) >= len(activated)+4
+	})
+	if !f.Active(w) || f.inactive.has(w) {
+		t.Error("a look at tmux from before the session ended it")
+	}
+}
+
 func TestANewPortReachesEverySession(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t)
