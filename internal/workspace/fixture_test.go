@@ -82,6 +82,12 @@ func (l *ids) has(id atlas.ID) bool {
 
 func newFleet(t testing.TB) *fleet {
 	t.Helper()
+	return newFleetIn(t, "atlas")
+}
+
+// newFleetIn makes the atlas in a directory of that name.
+func newFleetIn(t testing.TB, name string) *fleet {
+	t.Helper()
 	// Not t.TempDir: a socket's path must stay under 100 bytes.
 	base, err := os.MkdirTemp("", "fw")
 	if err != nil {
@@ -91,7 +97,7 @@ func newFleet(t testing.TB) *fleet {
 		t.Fatal(err)
 	}
 	f := &fleet{
-		root: filepath.Join(base, "atlas"), origin: filepath.Join(base, "origin"), home: filepath.Join(base, "home"),
+		root: filepath.Join(base, name), origin: filepath.Join(base, "origin"), home: filepath.Join(base, "home"),
 		lookup: map[string]string{}, port: 4711, inactive: &ids{}, events: &journal{},
 	}
 	f.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "SHELL=/bin/sh"}

@@ -11,16 +11,42 @@ import (
 	"fleet/internal/workspace"
 )
 
+// unsaved is a piece of work in a checkout, and what Remove says of it.
+type unsaved struct {
+	work func(t *testing.T, f *fleet, dir string)
+	want string // in the message; empty: nothing would be lost
+}
+
+func (c unsaved) check(t *testing.T, f *fleet, w atlas.ID) {
+	c.work(t, f, w.Dir(f.root))
+	err := f.Remove(t.Context(), w, false)
+	_, stat := os.Stat(w.Dir(f.root))
+	if c.want == "" {
+		if err != nil || stat == nil {
+			t.Errorf("Remove: %v, directory there: %t; want it gone", err, stat == nil)
+		}
+		return
+	}
+	reason := "unsaved_work"
+	if c.want == "cannot be told" {
+		reason = "unknown_work"
+	}
+	wantError(t, "Remove", err, api.Conflict, reason, "ship remove --force "+shellWord(w.String()))
+	if err == nil || !strings.Contains(err.Error(), c.want) || stat != nil {
+		t.Errorf("Remove: %v, directory there: %t; want it kept for %q", err, stat == nil, c.want)
+	}
+	if err := f.Remove(t.Context(), w, true); err != nil {
+		t.Errorf("Remove with force: %v", err)
+	}
+	if _, err := os.Lstat(w.Dir(f.root)); err == nil {
+		t.Error("Remove with force left the directory")
+	}
+}
+
 func TestRemoveRefusesToLoseWork(t *testing.T) {
-	cases := map[string]struct {
-		work func(t *testing.T, f *fleet, dir string)
-		want string // in the message; empty: nothing would be lost
-	}{
+	f := newFleet(t)
+	for what, c := range map[string]unsaved{
 		"nothing": {func(*testing.T, *fleet, string) {}, ""},
-		"an ignored file": {func(t *testing.T, _ *fleet, dir string) {
-			write(t, dir+"/.git/info/exclude", "*.o\n")
-			write(t, dir+"/x.o", "")
-		}, ""},
 		"a pushed commit": {func(t *testing.T, f *fleet, dir string) {
 			f.git(t, dir, "checkout", "-q", "-b", "b")
 			f.commit(t, dir, "new", "x")
@@ -48,6 +74,26 @@ func TestRemoveRefusesToLoseWork(t *testing.T) {
 				f.git(t, dir, "stash", "-q")
 			}
 		}, "2 stashes"},
+		"several kinds": {
+			func(t *testing.T, f *fleet, dir string) {
+				f.commit(t, dir, "file", "two\n")
+				write(t, dir+"/file", "three\n")
+				write(t, dir+"/x", "")
+			},
+			"1 uncommitted change and 1 untracked file, 1 commit that is on no remote",
+		},
+	} {
+		t.Run(what, func(t *testing.T) { c.check(t, f, f.checkout(t, "r/"+what)) })
+	}
+}
+
+func TestRemoveIsNotDeceivedByHowACheckoutIsKept(t *testing.T) {
+	f := newFleet(t)
+	for what, c := range map[string]unsaved{
+		"an ignored file": {func(t *testing.T, _ *fleet, dir string) {
+			write(t, dir+"/.git/info/exclude", "*.o\n")
+			write(t, dir+"/x.o", "")
+		}, ""},
 		"a stash in packed refs": {func(t *testing.T, f *fleet, dir string) {
 			write(t, dir+"/file", "two\n")
 			f.git(t, dir, "stash", "-q")
@@ -79,14 +125,6 @@ func TestRemoveRefusesToLoseWork(t *testing.T) {
 			f.git(t, dir, "push", "-q", "origin", "crlf")
 			os.Chtimes(dir+"/a.txt", farPast, farPast) // so that the content is looked at
 		}, ""},
-		"several kinds": {
-			func(t *testing.T, f *fleet, dir string) {
-				f.commit(t, dir, "file", "two\n")
-				write(t, dir+"/file", "three\n")
-				write(t, dir+"/x", "")
-			},
-			"1 uncommitted change and 1 untracked file, 1 commit that is on no remote",
-		},
 		"a filled submodule": {func(t *testing.T, f *fleet, dir string) {
 			f.git(t, dir, "-c", "protocol.file.allow=always", "submodule", "-q", "add", f.origin, "sub")
 			f.git(t, dir, "commit", "-q", "-m", "sub")
@@ -102,35 +140,8 @@ func TestRemoveRefusesToLoseWork(t *testing.T) {
 			os.Rename(dir+"/.git/objects", dir+"/.git/o")
 			os.Symlink("o", dir+"/.git/objects")
 		}, "cannot be told"},
-	}
-	f := newFleet(t)
-	for what, c := range cases {
-		t.Run(what, func(t *testing.T) {
-			w := f.checkout(t, "r/"+what)
-			c.work(t, f, w.Dir(f.root))
-			err := f.Remove(t.Context(), w, false)
-			_, stat := os.Stat(w.Dir(f.root))
-			if c.want == "" {
-				if err != nil || stat == nil {
-					t.Errorf("Remove: %v, directory there: %t; want it gone", err, stat == nil)
-				}
-				return
-			}
-			reason := "unsaved_work"
-			if c.want == "cannot be told" {
-				reason = "unknown_work"
-			}
-			wantError(t, "Remove", err, api.Conflict, reason, "ship remove --force "+shellWord(w.String()))
-			if err == nil || !strings.Contains(err.Error(), c.want) || stat != nil {
-				t.Errorf("Remove: %v, directory there: %t; want it kept for %q", err, stat == nil, c.want)
-			}
-			if err := f.Remove(t.Context(), w, true); err != nil {
-				t.Errorf("Remove with force: %v", err)
-			}
-			if _, err := os.Lstat(w.Dir(f.root)); err == nil {
-				t.Error("Remove with force left the directory")
-			}
-		})
+	} {
+		t.Run(what, func(t *testing.T) { c.check(t, f, f.checkout(t, "r/"+what)) })
 	}
 }
 

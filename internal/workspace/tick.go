@@ -46,6 +46,12 @@ func (m *Manager) tick(ctx context.Context) {
 	turn := m.turn
 	m.mu.RUnlock()
 	panes, err := m.tmux.Panes(ctx)
+	if tmux.Is(err, tmux.NoSocket) {
+		// The server cannot make its socket anew where the folder is gone too.
+		if _, err := atlas.MakeSockets(m.c.Root); err == nil {
+			panes, err = m.tmux.Panes(ctx)
+		}
+	}
 	if ctx.Err() != nil {
 		return
 	}

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -101,6 +102,27 @@ func TestARemovedSocketEndsNothing(t *testing.T) {
 	f.open(t) // a ship that starts just then
 	if !f.Active(w) || !f.opens(tok, w) {
 		t.Error("a ship that started without the socket lost the session")
+	}
+}
+
+// TestATidiedFolderEndsNothing is for atlases with long paths, whose sockets lie under /tmp.
+func TestATidiedFolderEndsNothing(t *testing.T) {
+	t.Parallel()
+	f := newFleetIn(t, strings.Repeat("long ", 20)+"é")
+	w := f.checkout(t, "r/a")
+	f.activate(t, w, workspace.ActivateOptions{})
+	tok, folder := f.sessionToken(t, w), filepath.Dir(f.socket())
+	if strings.HasPrefix(folder, f.root) {
+		t.Fatalf("the sockets lie in %s, so this test shows nothing", folder)
+	}
+	t.Cleanup(func() { os.RemoveAll(folder) })
+	f.run(t)
+	if err := os.RemoveAll(folder); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the socket is back", func() bool { _, err := os.Lstat(filepath.Join(folder, atlas.TmuxSocket)); return err == nil })
+	if !f.Active(w) || !f.opens(tok, w) || f.inactive.has(w) {
+		t.Errorf("afterwards: %+v", f.get(t, w))
 	}
 }
 
