@@ -195,7 +195,7 @@ func tools() map[string]Registered {
 	}
 }
 
-func configOf(t *testing.T, dir string, f Provider, log *logBuffer) Config {
+func configOf(t testing.TB, dir string, f Provider, log *logBuffer) Config {
 	t.Helper()
 	credentials, err := NewCredentialStore(CredentialStoreConfig{
 		Environment: map[string]Secret{"GITHUB_TOKEN": NewSecret(fakeToken)},

@@ -29,9 +29,11 @@ type readKey struct {
 	rest       string // state, commit, target and cursor
 }
 
-// entry is an answer in the cache. Its value is never changed.
+// entry is an answer, in the cache as a rule. Its value is never changed.
 type entry struct {
 	key     readKey
+	kept    bool // in the cache
+	shown   map[view]*rendered
 	value   any
 	bytes   int
 	at      time.Time
@@ -42,7 +44,7 @@ type entry struct {
 // flight is a question under way, which everyone who asks it meanwhile waits for.
 type flight struct {
 	done  chan struct{}
-	value any
+	entry *entry
 	age   *api.Age
 	err   error
 }
@@ -80,11 +82,11 @@ type question struct {
 
 // get answers from the cache, or asks the forge. age is set where the answer is older than it
 // should be. The question goes on though ctx ends: others may wait for it.
-func (r *reads) get(ctx context.Context, key readKey, q question) (any, *api.Age, error) {
+func (r *reads) get(ctx context.Context, key readKey, q question) (*entry, *api.Age, error) {
 	r.mu.Lock()
-	if value, age, ok := r.cached(key, time.Now()); ok {
+	if e, age := r.cached(key, time.Now()); e != nil {
 		r.mu.Unlock()
-		return value, age, nil
+		return e, age, nil
 	}
 	f := r.flights[key]
 	if f == nil {
@@ -99,28 +101,28 @@ func (r *reads) get(ctx context.Context, key readKey, q question) (any, *api.Age
 	r.mu.Unlock()
 	select {
 	case <-f.done:
-		return f.value, f.age, f.err
+		return f.entry, f.age, f.err
 	case <-ctx.Done():
 		return nil, nil, ctx.Err()
 	}
 }
 
 // cached gives a fresh answer, or the last one while the forge isn't to be asked.
-func (r *reads) cached(key readKey, now time.Time) (any, *api.Age, bool) {
+func (r *reads) cached(key readKey, now time.Time) (*entry, *api.Age) {
 	element := r.entries[key]
 	if element == nil {
-		return nil, nil, false
+		return nil, nil
 	}
 	e := element.Value.(*entry)
 	switch age := now.Sub(e.at); {
 	case age < e.ttl:
 		r.recent.MoveToFront(element)
-		return e.value, nil, true
+		return e, nil
 	case now.Before(e.retryAt) && age <= maxStale:
 		r.recent.MoveToFront(element)
-		return e.value, e.stale(now), true
+		return e, e.stale(now)
 	}
-	return nil, nil, false
+	return nil, nil
 }
 
 func (e *entry) stale(now time.Time) *api.Age {
@@ -152,17 +154,17 @@ func (r *reads) fly(ctx context.Context, key readKey, q question, f *flight, wri
 		delete(r.flights, key)
 	}
 	if err != nil {
-		f.value, f.age, f.err = r.fallBack(key, err, now)
+		f.entry, f.age, f.err = r.fallBack(key, err, now)
 		return
 	}
-	f.value, fresh.at = value, now
+	f.entry, fresh.at = fresh, now
 	if r.writes[key.repo] == writes {
 		r.store(fresh)
 	}
 }
 
 // fallBack serves the last answer where the forge limits our rate, with its age.
-func (r *reads) fallBack(key readKey, err error, now time.Time) (any, *api.Age, error) {
+func (r *reads) fallBack(key readKey, err error, now time.Time) (*entry, *api.Age, error) {
 	var e *api.Error
 	element := r.entries[key]
 	if !errors.As(err, &e) || e.Code != api.RateLimited || element == nil {
@@ -173,13 +175,19 @@ func (r *reads) fallBack(key readKey, err error, now time.Time) (any, *api.Age, 
 		return nil, nil, err
 	}
 	last.retryAt = now.Add(time.Duration(e.RetryAfterSeconds) * time.Second)
-	return last.value, last.stale(now), nil
+	return last, last.stale(now), nil
 }
 
 func (r *reads) store(e *entry) {
 	r.drop(r.entries[e.key])
 	r.entries[e.key] = r.recent.PushFront(e)
-	r.bytes += e.bytes
+	e.kept = true
+	r.charge(e.bytes)
+}
+
+// charge counts so many bytes more, and makes room for them.
+func (r *reads) charge(bytes int) {
+	r.bytes += bytes
 	for r.recent.Len() > r.limits[0] || r.bytes > r.limits[1] {
 		r.drop(r.recent.Back())
 	}
@@ -190,8 +198,31 @@ func (r *reads) drop(element *list.Element) {
 		return
 	}
 	e := r.recent.Remove(element).(*entry)
+	e.kept, e.shown = false, nil
 	delete(r.entries, e.key)
 	r.bytes -= e.bytes
+}
+
+// shown gives what was rendered of e before, or nil.
+func (r *reads) shown(e *entry, v view) *rendered {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return e.shown[v]
+}
+
+// keepShown keeps what was rendered of e, for as long as e is in the cache.
+func (r *reads) keepShown(e *entry, v view, shown *rendered) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !e.kept || e.shown[v] != nil {
+		return
+	}
+	if e.shown == nil {
+		e.shown = map[view]*rendered{}
+	}
+	e.shown[v] = shown
+	e.bytes += len(shown.raw)
+	r.charge(len(shown.raw))
 }
 
 // forget drops what a write to an issue or pull request changes: its views and the repository's

@@ -55,14 +55,14 @@ func (b *Broker) readCommit(ctx context.Context, c *order, at position) (json.Ra
 	var stale *api.Age
 	if at.At == nil {
 		target := c.Target
-		value, age, err := b.reads.get(ctx, c.key("resolve", fmt.Sprintf("%d %q %q %s", target.Pull, target.Ref, target.Branch, target.SHA)), question{
+		e, age, err := b.reads.get(ctx, c.key("resolve", fmt.Sprintf("%d %q %q %s", target.Pull, target.Ref, target.Branch, target.SHA)), question{
 			ask: func(ctx context.Context) (any, error) { return p.Resolve(ctx, c.repo, target) },
 			ttl: func(any) time.Duration { return movingTTL },
 		})
 		if err != nil {
 			return nil, err
 		}
-		at.At, stale = value.(*api.Resolved), age
+		at.At, stale = e.value.(*api.Resolved), age
 	}
 	commit := *at.At
 	q := question{
@@ -75,14 +75,14 @@ func (b *Broker) readCommit(ctx context.Context, c *order, at position) (json.Ra
 			ttl: func(any) time.Duration { return movingTTL },
 		}
 	}
-	value, age, err := b.reads.get(ctx, c.key(c.Op, commit.SHA+" "+at.Page), q)
+	e, age, err := b.reads.get(ctx, c.key(c.Op, commit.SHA+" "+at.Page), q)
 	if err != nil {
 		return nil, err
 	}
 	if age == nil {
 		age = stale
 	}
-	return b.show(c, value, at, age)
+	return b.show(c, e, at, age)
 }
 
 // checksTTL is short while anything may still change, which includes that nothing has begun.
@@ -100,7 +100,7 @@ func checksTTL(c *api.Checks) time.Duration {
 
 // shared gets a provider's answer to c, and makes it the caller's.
 func shared[T any](ctx context.Context, b *Broker, c *order, at position, rest string, ttl time.Duration, ask func(context.Context) (*T, error)) (json.RawMessage, error) {
-	value, age, err := b.reads.get(ctx, c.key(c.Op, rest+" "+at.Page), question{
+	e, age, err := b.reads.get(ctx, c.key(c.Op, rest+" "+at.Page), question{
 		ask: func(ctx context.Context) (any, error) {
 			found, err := ask(ctx)
 			if err == nil && found == nil {
@@ -113,7 +113,7 @@ func shared[T any](ctx context.Context, b *Broker, c *order, at position, rest s
 	if err != nil {
 		return nil, err
 	}
-	return b.show(c, value, at, age)
+	return b.show(c, e, at, age)
 }
 
 // key is what a read of c is of.

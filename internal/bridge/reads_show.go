@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 
 	"fleet/api"
@@ -17,75 +18,121 @@ const (
 	cursorRoom = 1 << 10
 )
 
-// show makes the cached answer this caller's: cut to size, with cursors that are his alone.
-func (b *Broker) show(c *order, value any, at position, age *api.Age) (json.RawMessage, error) {
-	s := shower{seal: func(p position) (string, error) { return b.sealer.seal(p, c.binding(c.grant.Ship)) }, at: at, age: age}
-	switch v := value.(type) {
-	case *api.RepoInfo:
-		info := *v
-		info.Repo, info.Age = c.Repo, age
-		return encode(info)
-	case *api.List[api.IssueItem]:
-		return showList(s, *v)
-	case *api.List[api.PullItem]:
-		return showList(s, *v)
-	case *api.IssueView:
-		view := *v
-		view.Thread.Comments = []api.Comment{}
-		err := s.thread(&view.Thread, v.Thread.Comments, indentedSize(view, ""))
-		return encoded(view, err)
-	case *api.PullView:
-		view := *v
-		view.Thread.Comments = []api.Comment{}
-		err := s.thread(&view.Thread, v.Thread.Comments, indentedSize(view, ""))
-		return encoded(view, err)
-	case *api.Checks:
-		return s.checks(*v)
-	case *api.FailedLogs:
-		return s.logs(*v)
-	}
-	return nil, internal(fmt.Errorf("no way to show a %T", value))
+// cursorMark stands in a rendered answer for the cursor, which each caller gets for himself. No text
+// of an answer is encoded like this: a NUL is cleaned away, and a backslash is escaped.
+const (
+	cursorMark    = "\x00next\x00"
+	cursorEncoded = `"\u0000next\u0000"`
+)
+
+// rendered is an answer in JSON, the same for everyone, up to its cursor.
+type rendered struct {
+	raw  json.RawMessage
+	next *position // what the cursor leads to; nil: there is none
+	at   int       // where in raw the cursor belongs
 }
 
-func encoded(v any, err error) (json.RawMessage, error) {
+// view is what of a cached answer is shown.
+type view struct {
+	repo   string
+	before string
+	skip   int
+	commit api.Resolved
+}
+
+// show makes the cached answer this caller's: cut to size, with a cursor that is his alone.
+func (b *Broker) show(c *order, e *entry, at position, age *api.Age) (json.RawMessage, error) {
+	v := view{repo: c.Repo, before: at.Before, skip: at.Skip}
+	if at.At != nil {
+		v.commit = *at.At
+	}
+	r := b.reads.shown(e, v)
+	if r == nil || age != nil {
+		var err error
+		if r, err = render(c.Repo, e.value, at, age); err != nil {
+			return nil, err
+		}
+		if age == nil {
+			b.reads.keepShown(e, v, r)
+		}
+	}
+	if r.next == nil {
+		return r.raw, nil
+	}
+	cursor, err := b.sealer.seal(*r.next, c.binding(c.grant.Ship))
 	if err != nil {
 		return nil, internal(err)
 	}
-	return encode(v)
+	return slices.Concat(r.raw[:r.at], []byte(`"`+cursor+`"`), r.raw[r.at+len(cursorEncoded):]), nil
 }
 
-// shower cuts an answer to size and seals what leads to the rest.
+func render(repo string, value any, at position, age *api.Age) (*rendered, error) {
+	s := &shower{at: at, age: age}
+	var shown any
+	switch v := value.(type) {
+	case *api.RepoInfo:
+		info := *v
+		info.Repo, info.Age = repo, age
+		shown = info
+	case *api.List[api.IssueItem]:
+		shown = showList(s, *v)
+	case *api.List[api.PullItem]:
+		shown = showList(s, *v)
+	case *api.IssueView:
+		view := *v
+		view.Thread.Comments = []api.Comment{}
+		s.thread(&view.Thread, v.Thread.Comments, indentedSize(view, ""))
+		shown = view
+	case *api.PullView:
+		view := *v
+		view.Thread.Comments = []api.Comment{}
+		s.thread(&view.Thread, v.Thread.Comments, indentedSize(view, ""))
+		shown = view
+	case *api.Checks:
+		shown = s.checks(*v)
+	case *api.FailedLogs:
+		shown = s.logs(*v)
+	default:
+		return nil, internal(fmt.Errorf("no way to show a %T", value))
+	}
+	raw, err := encode(shown)
+	return &rendered{raw, s.rest, bytes.Index(raw, []byte(cursorEncoded))}, err
+}
+
+// shower cuts an answer to size and notes what leads to the rest.
 type shower struct {
-	seal func(position) (string, error)
 	at   position
 	age  *api.Age
+	rest *position
 }
 
-// next seals the way to what wasn't shown of the page, or to the provider's next page.
-func (s shower) next(rest *position, page string) (cursor string, err error) {
+// next notes the way to what wasn't shown of the page, or to the provider's next page, and gives
+// what stands for it.
+func (s *shower) next(rest *position, page string) (mark string) {
 	switch {
 	case rest != nil:
-		return s.seal(*rest)
+		s.rest = rest
 	case page != "":
-		return s.seal(position{Page: page, At: s.at.At})
+		s.rest = &position{Page: page, At: s.at.At}
+	default:
+		return ""
 	}
-	return "", nil
+	return cursorMark
 }
 
-func showList[T any](s shower, l api.List[T]) (json.RawMessage, error) {
+func showList[T any](s *shower, l api.List[T]) api.List[T] {
 	if l.Items == nil {
 		l.Items = []T{}
 	}
 	l.Returned, l.Age = len(l.Items), s.age
-	var err error
-	l.NextCursor, err = s.next(nil, l.NextCursor)
+	l.NextCursor = s.next(nil, l.NextCursor)
 	l.Truncated = l.Truncated || l.NextCursor != ""
-	return encoded(l, err)
+	return l
 }
 
 // thread fills t with the newest of a page's comments that fit beside what takes used bytes, of
 // those that an earlier answer didn't show. At least one is shown.
-func (s shower) thread(t *api.Thread, comments []api.Comment, used int) error {
+func (s *shower) thread(t *api.Thread, comments []api.Comment, used int) {
 	for i, one := range comments {
 		if s.at.Before != "" && commentName(one) == s.at.Before {
 			comments = comments[:i]
@@ -106,27 +153,24 @@ func (s shower) thread(t *api.Thread, comments []api.Comment, used int) error {
 	}
 	t.Comments = append(t.Comments, comments[first:]...)
 	t.Returned, t.Age = len(t.Comments), s.age
-	var err error
-	t.NextCursor, err = s.next(rest, t.NextCursor)
+	t.NextCursor = s.next(rest, t.NextCursor)
 	t.Truncated = t.Truncated || t.NextCursor != ""
-	return err
 }
 
 func commentName(c api.Comment) string { return fmt.Sprintf("%s:%d", c.Kind, c.ID) }
 
-func (s shower) checks(c api.Checks) (json.RawMessage, error) {
+func (s *shower) checks(c api.Checks) api.Checks {
 	all := c.Items
 	c.Items, c.Target = []api.Check{}, *s.at.At
 	shown := s.fit(len(all), indentedSize(c, ""), func(i int) int { return indentedSize(all[i], "    ") })
 	c.Items = append(c.Items, all[s.start(len(all)):shown]...)
 	c.Returned, c.Age = len(c.Items), s.age
-	var err error
-	c.NextCursor, err = s.next(s.remaining(shown, len(all)), c.NextCursor)
+	c.NextCursor = s.next(s.remaining(shown, len(all)), c.NextCursor)
 	c.Truncated = c.Truncated || c.NextCursor != ""
-	return encoded(c, err)
+	return c
 }
 
-func (s shower) logs(l api.FailedLogs) (json.RawMessage, error) {
+func (s *shower) logs(l api.FailedLogs) api.FailedLogs {
 	all := l.Jobs
 	l.Jobs, l.Target = []api.FailedJob{}, *s.at.At
 	base := indentedSize(l, "")
@@ -135,18 +179,17 @@ func (s shower) logs(l api.FailedLogs) (json.RawMessage, error) {
 		l.Jobs = append(l.Jobs, cutJob(job, maxView-cursorRoom-base))
 	}
 	l.Age = s.age
-	var err error
-	l.NextCursor, err = s.next(s.remaining(shown, len(all)), l.NextCursor)
+	l.NextCursor = s.next(s.remaining(shown, len(all)), l.NextCursor)
 	l.Truncated = l.Truncated || l.NextCursor != ""
-	return encoded(l, err)
+	return l
 }
 
 // start is how many of n items earlier answers have shown.
-func (s shower) start(n int) int { return min(s.at.Skip, n) }
+func (s *shower) start(n int) int { return min(s.at.Skip, n) }
 
 // fit says up to which of n items, of these sizes, there is room beside what takes used bytes.
 // There is always room for one.
-func (s shower) fit(n, used int, size func(i int) int) int {
+func (s *shower) fit(n, used int, size func(i int) int) int {
 	from := s.start(n)
 	for i := from; i < n; i++ {
 		if used += size(i); used > maxView-cursorRoom && i > from {
@@ -156,7 +199,7 @@ func (s shower) fit(n, used int, size func(i int) int) int {
 	return n
 }
 
-func (s shower) remaining(shown, n int) *position {
+func (s *shower) remaining(shown, n int) *position {
 	if shown >= n {
 		return nil
 	}

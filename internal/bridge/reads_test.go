@@ -328,7 +328,7 @@ func TestTheCacheStaysSmall(t *testing.T) {
 		}
 	}
 	ask(1, 40)
-	if n := b.reads.recent.Len(); b.reads.bytes > 128<<10 || n != len(b.reads.entries) || n < 12 {
+	if n := b.reads.recent.Len(); b.reads.bytes > 128<<10 || n != len(b.reads.entries) || n < 6 {
 		t.Errorf("%d bytes in %d entries, want at most %d bytes", b.reads.bytes, n, 128<<10)
 	}
 	f.issue = nil
