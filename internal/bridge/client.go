@@ -150,11 +150,15 @@ func (c *client) send(ctx context.Context, r Request, ship Secret) (json.RawMess
 	case err != nil:
 		return nil, brokenCall(r, err)
 	case len(raw) > maxClientAnswer:
-		return nil, unheard("its answer is too large", nil)
+		return nil, foreign(r, "its answer is too large")
 	case resp.StatusCode != http.StatusOK:
-		return nil, problemOf(resp, raw)
+		if e := problemOf(resp, raw); e != nil {
+			return nil, e
+		}
+		// What stands between us may have passed the call on.
+		return nil, foreign(r, fmt.Sprintf("what answers at its address is no bridge (HTTP status %d)", resp.StatusCode))
 	case resp.Header.Get("Content-Type") != jsonType || !json.Valid(raw):
-		return nil, unheard("its answer is no JSON", nil)
+		return nil, foreign(r, "its answer is no JSON")
 	}
 	return raw, nil
 }

@@ -10,13 +10,12 @@ import (
 	"fleet/api"
 )
 
-// problemOf gives the error that a bridge answered with. What isn't one of a bridge's comes from
-// something else at its address.
+// problemOf gives the error that a bridge answered with. nil: it isn't one of a bridge's.
 func problemOf(resp *http.Response, raw []byte) error {
 	var p api.Problem
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	if media != api.ProblemType || json.Unmarshal(raw, &p) != nil || p.Code == "" {
-		return unheard(fmt.Sprintf("what answers at its address is no bridge (HTTP status %d)", resp.StatusCode), nil)
+		return nil
 	}
 	return p.Error()
 }
@@ -34,6 +33,14 @@ func brokenCall(r Request, err error) error {
 		return lostWrite(r, err)
 	}
 	return unheard("the connection broke before its answer was complete", err)
+}
+
+// foreign is the error of an exchange whose answer can't be a bridge's.
+func foreign(r Request, why string) error {
+	if r.writes() {
+		return lostWrite(r, errors.New(why))
+	}
+	return unheard(why, nil)
 }
 
 func unheard(why string, err error) error {

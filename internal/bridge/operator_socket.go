@@ -165,7 +165,10 @@ func adminCall[T any](ctx context.Context, s socketAdmin, limit time.Duration, p
 		return nil, broken
 	}
 	if resp.StatusCode != http.StatusOK {
-		return nil, problemOf(resp, answer)
+		if e := problemOf(resp, answer); e != nil {
+			return nil, e
+		}
+		return nil, broken
 	}
 	value := new(T)
 	if err := json.Unmarshal(answer, value); err != nil {
