@@ -179,6 +179,20 @@ func TestMemoryOfAnswersIsBounded(t *testing.T) {
 	if s.by["99"] == nil || s.by["0"] != nil {
 		t.Error("it is not the oldest that went")
 	}
+	// What is asked for stays.
+	ask := func() *asked {
+		req, _ := http.NewRequest("GET", "http://x/", nil)
+		return s.revalidate(req, "c")
+	}
+	wanted := ask().key
+	s.put(&keptAnswer{key: wanted, etag: "x", body: body})
+	for i := range 100 {
+		s.put(&keptAnswer{key: fmt.Sprint("later", i), etag: "x", body: body})
+		ask()
+	}
+	if s.by[wanted] == nil {
+		t.Error("what was asked for all the time is gone")
+	}
 }
 
 func TestAnswersThatAreTooLargeOrForbiddenAreNotRemembered(t *testing.T) {

@@ -210,3 +210,25 @@ func TestARefusedCredentialIsReplacedOnceForEachRequest(t *testing.T) {
 		t.Errorf("%d requests were sent and %d times another token was asked for, want 2 and 1", n, asked)
 	}
 }
+
+// The way to a renamed repository is one request.
+func TestARefusedCredentialIsReplacedOnceOnTheWholeWay(t *testing.T) {
+	var own record
+	forge := serveOn(t, "127.0.0.1", http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		own.note(r)
+		switch n := strings.Count(own.all(), "GET"); n {
+		case 2:
+			http.Redirect(w, r, "/repositories/77", http.StatusMovedPermanently)
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	asked := 0
+	g := guardOf(t, forge.URL, func(c *GuardConfig) { c.Credential = persistent{&asked} })
+	if status, _, err := ask(t.Context(), g, "GET", forge.URL+"/repos/a/b", ""); status != 401 || err != nil {
+		t.Errorf("GET = %d, %v", status, err)
+	}
+	if own.all() != "GET /repos/a/b; GET /repos/a/b; GET /repositories/77" || asked != 1 {
+		t.Errorf("the forge saw %s, and %d times another token was asked for", own.all(), asked)
+	}
+}

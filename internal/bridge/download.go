@@ -132,7 +132,7 @@ func (o origin) reaches(at *url.URL, a netip.Addr) bool {
 	case reachPublic:
 		return at.Scheme == "https"
 	case reachPrivate:
-		return at.Scheme == "https" && o.private
+		return o.private // by https: see admit
 	case reachLoopback:
 		return o.loopback
 	default:

@@ -142,7 +142,7 @@ func TestWhereALogMayBeHangsOnWhereTheAPIIs(t *testing.T) {
 	apis := map[string]map[string]bool{ // address of the API → what a log's may be
 		"140.82.112.3": {"public": true}, "2606:50c0::2": {"public": true},
 		"10.0.0.1": {"public": true, "private": true}, "140.82.112.3 10.0.0.1": {"public": true, "private": true},
-		"127.0.0.1": {"public": true, "loopback": true}, "127.0.0.1 140.82.112.3": {"public": true},
+		"127.0.0.1": {"public": true, "loopback": true}, "127.0.0.1 140.82.112.3": {"public": true}, "140.82.112.3 127.0.0.1": {"public": true},
 		"169.254.1.1": {"public": true},
 	}
 	for api, allowed := range apis {
@@ -156,6 +156,17 @@ func TestWhereALogMayBeHangsOnWhereTheAPIIs(t *testing.T) {
 			if err != nil && codeOf(err) != "forbidden/log_address" {
 				t.Errorf("an API at %s, a log at %s: %v", api, address, err)
 			}
+		}
+	}
+}
+
+func TestAnAddressWithinAnotherIsJudgedAsWhatItIs(t *testing.T) {
+	for text, want := range map[string]reach{
+		"::ffff:10.0.0.1": reachPrivate, "::ffff:127.0.0.1": reachLoopback, "::ffff:140.82.112.9": reachPublic,
+		"::ffff:169.254.169.254": reachElsewhere, "::ffff:100.64.0.1": reachPrivate,
+	} {
+		if got := reachOf(netip.MustParseAddr(text)); got != want {
+			t.Errorf("reachOf(%s) = %d, want %d", text, got, want)
 		}
 	}
 }

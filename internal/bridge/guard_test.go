@@ -334,6 +334,29 @@ func TestEightAtOnce(t *testing.T) {
 	}
 }
 
+func TestAnAnswerThatIsReadToItsEndGivesItsPlaceBack(t *testing.T) {
+	forge := serveOn(t, "127.0.0.1", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "{}") }))
+	g := guardOf(t, forge.URL)
+	resp, err := g.Client().Get(forge.URL + "/repos/a/b")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	log, err := g.Download(t.Context(), serveOn(t, "127.0.0.2", forge.Config.Handler).URL, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	if len(g.slots) != 1 || len(g.downloads) != 1 {
+		t.Errorf("%d and %d places are taken while an answer and a log are read", len(g.slots), len(g.downloads))
+	}
+	_, _ = io.ReadAll(resp.Body)
+	_, _ = io.ReadAll(log)
+	if len(g.slots) != 0 || len(g.downloads) != 0 {
+		t.Errorf("%d and %d places are still taken", len(g.slots), len(g.downloads))
+	}
+}
+
 func TestAnAnswerThatIsClosedUnreadGivesItsPlaceBack(t *testing.T) {
 	forge := serveOn(t, "127.0.0.1", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, strings.Repeat("x", 100_000))

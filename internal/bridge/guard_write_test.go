@@ -179,17 +179,24 @@ func TestAnAnswerCutAnywhereLeavesTheOutcomeUnknown(t *testing.T) {
 	}
 }
 
+// dying answers the first request of its first connection, and closes it on the second. Other
+// connections serve one request each.
+func dying(w *wire, number int, conn net.Conn) {
+	r := bufio.NewReader(conn)
+	if !w.take(r) {
+		return
+	}
+	_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
+	if number == 1 {
+		w.take(r)
+	}
+}
+
 // net/http sends a request again where a kept connection turns out dead, a POST too if it carries
 // an Idempotency-Key.
 func TestAWriteIsNotSentAgainWhenAKeptConnectionHasDied(t *testing.T) {
-	for _, given := range []bool{false, true} {
-		w := newWire(t, func(w *wire, _ int, conn net.Conn) {
-			r := bufio.NewReader(conn)
-			if w.take(r) && w.seen("POST") == 0 {
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}")
-				w.take(r) // and closes without an answer
-			}
-		})
+	for given, want := range map[bool]string{false: "<nil>", true: "outcome_unknown/connection_broken"} {
+		w := newWire(t, dying)
 		g := guardOf(t, w.url, func(c *GuardConfig) {
 			if given {
 				c.Transport = &http.Transport{}
@@ -198,12 +205,43 @@ func TestAWriteIsNotSentAgainWhenAKeptConnectionHasDied(t *testing.T) {
 		if _, _, err := ask(t.Context(), g, "GET", w.url+"/repos/a/b", ""); err != nil {
 			t.Fatal(err)
 		}
-		ctx := WithWrite(t.Context())
-		req, _ := http.NewRequestWithContext(ctx, "POST", w.url+commentPath, strings.NewReader("{}"))
+		req, _ := http.NewRequestWithContext(WithWrite(t.Context()), "POST", w.url+commentPath, strings.NewReader("{}"))
 		req.Header.Set("Idempotency-Key", "0198c0de")
-		_, err := g.Client().Do(req)
-		if codeOf(err) != "outcome_unknown/connection_broken" || w.seen("POST") != 1 {
-			t.Errorf("POST = %v, and the forge saw %d", err, w.seen("POST"))
+		resp, err := g.Client().Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		// A write of ours meets no kept connection at all.
+		if codeOf(err) != want || w.seen("POST") != 1 {
+			t.Errorf("a given transport %v: POST = %v, and the forge saw %d", given, err, w.seen("POST"))
+		}
+	}
+}
+
+// failing is a transport that is none of net/http's.
+type failing struct{ err error }
+
+func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
+
+func TestAnotherTransportsErrorIsDoubtUnlessItIsSure(t *testing.T) {
+	for name, tc := range map[string]struct {
+		err  error
+		code string
+	}{
+		"something":  {errors.New(sentinel), "outcome_unknown/connection_broken"},
+		"a dial":     {&net.OpError{Op: "dial", Err: errors.New(sentinel)}, "unavailable/unreachable"},
+		"a read":     {&net.OpError{Op: "read", Err: errors.New(sentinel)}, "outcome_unknown/connection_broken"},
+		"a name":     {&net.DNSError{Name: sentinel}, "unavailable/unreachable"},
+		"an API one": {refusedRedirect("another host"), "forbidden/redirect_refused"},
+	} {
+		g := guardOf(t, "http://127.0.0.1:1", func(c *GuardConfig) { c.Transport = failing{tc.err} })
+		ctx := WithWrite(t.Context())
+		_, _, err := ask(ctx, g, "POST", "http://127.0.0.1:1"+commentPath, "{}")
+		if codeOf(err) != tc.code || strings.Contains(fmt.Sprint(err, errors.Unwrap(errors.Unwrap(err))), sentinel) {
+			t.Errorf("%s: POST = %v, want %s", name, err, tc.code)
+		}
+		if sure := strings.HasPrefix(tc.code, "unavailable"); MayBeDone(ctx) == sure {
+			t.Errorf("%s: may be done %v", name, MayBeDone(ctx))
 		}
 	}
 }

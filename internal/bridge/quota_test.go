@@ -173,7 +173,9 @@ func TestResourcesAreCountedApart(t *testing.T) {
 }
 
 func TestAnotherCredentialHasAQuotaOfItsOwn(t *testing.T) {
-	l := &limits{status: 429, header: map[string]string{"Retry-After": "600"}}
+	l := &limits{status: 429, header: map[string]string{
+		"Retry-After": "600", "X-RateLimit-Limit": "60", "X-RateLimit-Remaining": "0", "X-RateLimit-Reset": at(time.Now().Add(time.Hour)),
+	}}
 	forge := serveOn(t, "127.0.0.1", l)
 	token := "first-token"
 	g := guardOf(t, forge.URL, func(c *GuardConfig) { c.Credential = swapped{&token} })
@@ -184,8 +186,11 @@ func TestAnotherCredentialHasAQuotaOfItsOwn(t *testing.T) {
 		t.Fatalf("GET = %v", err)
 	}
 	token = "second-token"
-	if status, _, err := ask(t.Context(), g, "GET", forge.URL+"/repos/a/b", ""); err != nil || status != 429 {
-		t.Errorf("under another credential GET = %d, %v", status, err)
+	l.status, l.header = 200, nil
+	for range 2 {
+		if status, _, err := ask(t.Context(), g, "GET", forge.URL+"/repos/a/b", ""); err != nil || status != 200 {
+			t.Errorf("under another credential GET = %d, %v", status, err)
+		}
 	}
 }
 
@@ -205,5 +210,16 @@ func TestTimesAreReadByTheForgesOwnClock(t *testing.T) {
 	}
 	if wait := retryAfter(resp, now); wait < 178*time.Second || wait > 182*time.Second {
 		t.Errorf("retry after %v, want 3m", wait)
+	}
+}
+
+func TestAShorterBanDoesNotShortenALongerOne(t *testing.T) {
+	now := time.Now()
+	q := newQuota(func() time.Time { return now })
+	for _, wait := range []string{"600", "60"} {
+		q.observe("core", "x", &http.Response{StatusCode: 429, Header: http.Header{"Retry-After": {wait}}})
+	}
+	if got := q.state("core").PausedTo.Sub(now); got != 600*time.Second {
+		t.Errorf("the ban lasts %v, want 10m", got)
 	}
 }
