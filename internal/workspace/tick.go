@@ -48,7 +48,7 @@ func (m *Manager) tick(ctx context.Context) {
 	panes, err := m.tmux.Panes(ctx)
 	if tmux.Is(err, tmux.NoSocket) {
 		// The server cannot make its socket anew where the folder is gone too.
-		if _, err := atlas.MakeSockets(m.c.Root); err == nil {
+		if _, made := atlas.MakeSockets(m.c.Root); made == nil {
 			panes, err = m.tmux.Panes(ctx)
 		}
 	}
