@@ -102,7 +102,7 @@ func (s *session) repeat(c *call, t *target, resp *http.Response) (*target, erro
 		return nil, nil
 	}
 	text := fmt.Sprintf("workspace %s is not active: it has no tmux session with a token, and the ship serves active workspaces only. "+
-		"Ask the operator to run: ship activate %s", s.link.id, quote(s.link.id))
+		"Ask the operator to run: ship activate %s", s.link.id, s.link.id.Shell())
 	return nil, (&failure{message: text, cause: err}).quoting(resp, body, t.token.Reveal())
 }
 

@@ -24,8 +24,11 @@ func inside(t *testing.T, w *workspace, port int, change func(*adapter.Config)) 
 		In: in, Out: out, Err: io.Discard, StartPatience: 100 * time.Millisecond, Patience: 300 * time.Millisecond,
 		Locate: func() (atlas.Place, error) { return atlas.Place{Root: w.root, Port: port, ID: w.id}, nil },
 		LookupEnv: func(name string) (string, bool) {
-			if name == "FLEET_AGENT_MCP_TOKEN" {
+			switch name {
+			case "FLEET_AGENT_MCP_TOKEN":
 				return w.token(), true
+			case "FLEET_AGENT_MCP_URL":
+				return w.url(port), true
 			}
 			return "", false
 		},

@@ -75,16 +75,16 @@ func (l *link) resolve(ctx context.Context) (*target, error) {
 	if secret.IsZero() || !agrees {
 		session, err = l.session(ctx)
 	}
-	// A repository can hold an atlas.json, but no live socket: where a session of ours tells the
-	// same port, atlas.json is the one that the ship wrote.
-	if !agrees && portOf(session[urlVariable]) != l.port {
-		return nil, &failure{message: fmt.Sprintf(
-			"%s says port %d, but %s says another and the session of %s does not confirm it; no token was sent. "+
-				"If this atlas is yours, run \"ship up\" in it; otherwise remove its %s",
-			filepath.Join(l.root, atlas.FileName), l.port, urlVariable, l.id, atlas.FileName), cause: err}
-	}
 	if secret.IsZero() {
 		secret, source = fromSession(session)
+	}
+	// A repository can hold an atlas.json, but no live socket: where a session of ours tells the
+	// same port, atlas.json is the one that the ship wrote. Without a token nothing is at stake.
+	if !agrees && !secret.IsZero() && portOf(session[urlVariable]) != l.port {
+		return nil, &failure{message: fmt.Sprintf(
+			"%s says port %d, but neither %s nor the session of %s confirms it; no token was sent. "+
+				"If this atlas is yours, run \"ship up\" in it; otherwise remove its %s",
+			filepath.Join(l.root, atlas.FileName), l.port, urlVariable, l.id, atlas.FileName), cause: err}
 	}
 	return l.keep(secret, source)
 }
@@ -107,14 +107,11 @@ func fromSession(vars map[string]string) (token.Token, string) {
 }
 
 // environmentAgrees says that the URL which the ship put into the session, where the harness
-// passed it on, has our port. One that names another workspace is an error; one that was left
-// as "${…}" says nothing, and agrees with nothing.
+// passed it on, has our port. One that names another workspace is an error; one that is missing or
+// was left as "${…}" says nothing, and agrees with nothing: a harness may pass on the token alone.
 func (l *link) environmentAgrees() (bool, error) {
 	named, _ := l.config.LookupEnv(urlVariable)
-	if named == "" {
-		return true, nil
-	}
-	if strings.HasPrefix(named, "$") || strings.Contains(named, "{") {
+	if named == "" || strings.HasPrefix(named, "$") || strings.Contains(named, "{") {
 		return false, nil
 	}
 	u, err := url.Parse(named)
@@ -196,15 +193,4 @@ func (l *link) relocate(ctx context.Context, used *target) (*target, error) {
 	l.port = place.Port
 	l.now.Store(nil)
 	return l.resolve(ctx)
-}
-
-// quote writes REPO/NAME as an argument for a shell.
-func quote(id atlas.ID) string {
-	special := func(r rune) bool {
-		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("_-./+@:,", r)
-	}
-	if !strings.ContainsFunc(id.String(), special) {
-		return id.String()
-	}
-	return "'" + strings.ReplaceAll(id.String(), "'", `'\''`) + "'"
 }

@@ -181,7 +181,7 @@ func (s *session) refused(t *target, resp *http.Response, body []byte, said stri
 	}
 	next := ". Run \"agent-mcp --check\" in the workspace to see what is wrong"
 	if resp.StatusCode == http.StatusUnauthorized {
-		next = ". Ask the operator to run: ship token rotate " + quote(s.link.id)
+		next = ". Ask the operator to run: ship token rotate " + s.link.id.Shell()
 	}
 	f.message += next
 	return f.quoting(resp, body, t.token.Reveal())

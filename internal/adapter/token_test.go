@@ -212,11 +212,15 @@ func TestNoTokenIsSentWhereTheEnvironmentNamesAnotherPlace(t *testing.T) {
 		w.setPort(t, evil.port())
 		refused(t, w.dir(), w.env, "port "+strconv.Itoa(evil.port()))
 	})
+	t.Run("another port, and a harness that passed on the token alone", func(t *testing.T) {
+		w := newWorkspace(t, evil.port())
+		refused(t, w.dir(), w.without("FLEET_AGENT_MCP_URL"), "confirms it")
+	})
 	t.Run("another port, which the session does not confirm", func(t *testing.T) {
 		w := newWorkspace(t, 4700)
 		w.setPort(t, evil.port())
 		w.openSession(t, "FLEET_AGENT_MCP_TOKEN="+w.token(), "FLEET_AGENT_MCP_URL="+w.url(4700))
-		refused(t, w.dir(), w.env, "does not confirm")
+		refused(t, w.dir(), w.env, "confirms it")
 	})
 	if n := len(evil.posts()); n != 0 {
 		t.Errorf("the port that nobody may trust got %d requests", n)
