@@ -58,13 +58,13 @@ func (a *app) root() (string, error) {
 		}
 		real, err := filepath.EvalSymlinks(named)
 		if err != nil {
-			return "", hint(err, "make an atlas there: ship init "+shellQuote(named))
+			return "", hint(err, "make an atlas there: ship init "+atlas.Quote(named))
 		}
 		if real, err = filepath.Abs(real); err != nil {
 			return "", err
 		}
 		if _, err := os.Lstat(filepath.Join(real, atlas.FileName)); errors.Is(err, os.ErrNotExist) {
-			return "", fmt.Errorf("%s has no %s; next: ship init %s", real, atlas.FileName, shellQuote(real))
+			return "", fmt.Errorf("%s has no %s; next: ship init %s", real, atlas.FileName, atlas.Quote(real))
 		}
 		return real, nil
 	}
@@ -131,7 +131,7 @@ func (a *app) asked(err error) error {
 func noShip(root string, err error) error {
 	return &api.Error{
 		Code: api.Unavailable, Message: "no ship serves " + root,
-		Hint: "ship up (in the background) or ship serve, with --atlas " + shellQuote(root), Err: err,
+		Hint: "ship up (in the background) or ship serve, with --atlas " + atlas.Quote(root), Err: err,
 	}
 }
 

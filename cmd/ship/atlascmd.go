@@ -37,7 +37,7 @@ func (a *app) initCommand() *cobra.Command {
 			if err != nil {
 				return hint(err, "choose a directory of its own, such as: ship init ~/fleet")
 			}
-			fmt.Fprintf(a.stdout, "%s is an atlas now.\nNext: ship --atlas %s repo add NAME URL|PATH, then ship --atlas %[2]s serve\n", clean(root), shellQuote(root))
+			fmt.Fprintf(a.stdout, "%s is an atlas now.\nNext: ship --atlas %s repo add NAME URL|PATH, then ship --atlas %[2]s serve\n", clean(root), atlas.Quote(root))
 			return nil
 		}),
 	}
@@ -101,7 +101,7 @@ func addRepo(root, name string, repo atlas.Repo) error {
 	}
 	return atlas.Edit(root, func(f *atlas.File) error {
 		if old, ok := f.Repos[name]; ok && old != repo {
-			return fmt.Errorf("%s is registered already, for %s; next: choose another name, or ship repo remove %s first", clean(name), clean(old.URL), shellQuote(name))
+			return fmt.Errorf("%s is registered already, for %s; next: choose another name, or ship repo remove %s first", clean(name), clean(old.URL), atlas.Quote(name))
 		}
 		f.Repos[name] = repo
 		return nil

@@ -33,17 +33,6 @@ func cleanText(s string) string {
 	return strings.Join(lines, "\n")
 }
 
-// shellQuote gives s as one word of a POSIX shell.
-func shellQuote(s string) string {
-	safe := func(r rune) bool {
-		return r < 0x80 && (unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("/._-+:@%,=", r))
-	}
-	if s != "" && !strings.ContainsFunc(s, func(r rune) bool { return !safe(r) }) {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
-
 // age says how long ago t was, in one unit.
 func age(now, t time.Time) string {
 	d := now.Sub(t)

@@ -43,16 +43,6 @@ func TestAnErrorIsOneLineThatSaysWhatToDoNext(t *testing.T) {
 	}
 }
 
-func TestQuotedWordsSurviveAShell(t *testing.T) {
-	for text, want := range map[string]string{
-		"plain/path-1.x": "plain/path-1.x", "": "''", "é b": "'é b'", "it's": `'it'\''s'`, "$(x)": "'$(x)'", "a;b": "'a;b'",
-	} {
-		if got := shellQuote(text); got != want {
-			t.Errorf("shellQuote(%q) = %s, want %s", text, got, want)
-		}
-	}
-}
-
 func TestThoseWhoWaitForAPersonComeFirstTheLongestWaitAtTheTop(t *testing.T) {
 	now := time.Now()
 	agent := func(state api.State, ago time.Duration) *api.AgentStatus {

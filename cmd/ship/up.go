@@ -177,7 +177,7 @@ func sourceRepo(source string) (atlas.Repo, string, error) {
 	}
 	name := repoName(source)
 	if err := atlas.CheckName(name); err != nil {
-		return repo, "", hint(err, "choose a name yourself: ship repo add NAME "+shellQuote(source))
+		return repo, "", hint(err, "choose a name yourself: ship repo add NAME "+atlas.Quote(source))
 	}
 	return repo, name, nil
 }

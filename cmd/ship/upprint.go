@@ -11,9 +11,9 @@ import (
 // printUp says what runs and what to do next. Every command it prints works as it stands, from
 // any directory.
 func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
-	self := shellQuote(executable())
+	self := atlas.Quote(executable())
 	if found, err := a.root(); err != nil || found != ship.Root {
-		self += " --atlas " + shellQuote(ship.Root)
+		self += " --atlas " + atlas.Quote(ship.Root)
 	}
 	p := func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
 	p("Fleet is up: ship %s serves the atlas %s on 127.0.0.1:%d.", clean(ship.Version), clean(ship.Root), ship.Port)
@@ -28,7 +28,7 @@ func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 	}
 	name := targetName(*t)
 	p("\nWorkspace %s is active, at %s.\n\nNext:", name, clean(filepath.Join(ship.Root, t.Repo, t.Name)))
-	p("  look at what an agent will find     (cd %s && %s --check)", shellQuote(filepath.Join(ship.Root, t.Repo, t.Name)), shellQuote(adapterPath()))
+	p("  look at what an agent will find     (cd %s && %s --check)", atlas.Quote(filepath.Join(ship.Root, t.Repo, t.Name)), atlas.Quote(adapterPath()))
 	for _, line := range harnessSteps() {
 		p("  %s", line)
 	}
@@ -45,7 +45,7 @@ func adapterPath() string { return filepath.Join(filepath.Dir(executable()), "ag
 // harnessSteps gives a registration for each harness that is installed, else how to register
 // any.
 func harnessSteps() []string {
-	adapter := shellQuote(adapterPath())
+	adapter := atlas.Quote(adapterPath())
 	var steps []string
 	for _, h := range []struct{ program, title, command string }{
 		{"claude", "register Claude Code, once          ", "claude mcp add -s user fleet-agent -- " + adapter},

@@ -62,7 +62,7 @@ func commandAfterDash(cmd *cobra.Command, args []string) error {
 		return usage("activate wants REPO/NAME")
 	}
 	if len(args) > 1 && dash != 1 {
-		return usage("a command goes behind --, as in: ship activate %s -- %s", shellQuote(args[0]), shellQuote(args[1]))
+		return usage("a command goes behind --, as in: ship activate %s -- %s", atlas.Quote(args[0]), atlas.Quote(args[1]))
 	}
 	return nil
 }

@@ -66,14 +66,16 @@ func ParseID(s string) (ID, error) {
 // String is REPO/NAME, unescaped: for people and for logs that escape.
 func (id ID) String() string { return id.Repo + "/" + id.Name }
 
-// Shell is REPO/NAME as one word for a POSIX shell, quoted where it must be: for commands that
-// people are told to type.
-func (id ID) Shell() string {
-	plain := func(r rune) bool { return !notInName(r) || strings.ContainsRune("./-+:,@", r) }
-	if strings.ContainsFunc(id.String(), func(r rune) bool { return !plain(r) }) {
-		return "'" + strings.ReplaceAll(id.String(), "'", `'\''`) + "'"
+// Shell is REPO/NAME as one word for a POSIX shell: for commands that people are told to type.
+func (id ID) Shell() string { return Quote(id.String()) }
+
+// Quote writes s as one word for a POSIX shell, in quotes only where it must be.
+func Quote(s string) string {
+	special := func(r rune) bool { return notInName(r) && !strings.ContainsRune("./-+:,@=%", r) }
+	if s != "" && !strings.ContainsFunc(s, special) {
+		return s
 	}
-	return id.String()
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
 // Tag is repo and name, each percent-escaped: printable ASCII with one slash and without quotes,

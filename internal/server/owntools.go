@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 
 	"fleet/api"
 	"fleet/internal/atlas"
@@ -121,14 +120,6 @@ func (s *Server) repository(ctx context.Context, inv Invocation) (Result, error)
 func inactive(id atlas.ID) error {
 	return &api.Error{
 		Code: api.Conflict, Reason: "inactive", Message: "this workspace is not active",
-		Hint: "a person must run: ship activate " + shellQuoted(id.String()),
+		Hint: "a person must run: ship activate " + id.Shell(),
 	}
-}
-
-// shellQuoted is s as a person can paste it into a shell.
-func shellQuoted(s string) string {
-	if strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-+") == "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
