@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"fleet/api"
+	"fleet/internal/atlas"
 )
 
 // printUp says what runs and what to do next. Every command it prints works as it stands, from
