@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"fleet/api"
 )
@@ -104,20 +106,21 @@ func TestARotationIsNoticedByTheNextRequestAndByA401(t *testing.T) {
 }
 
 func TestAFileThatIsRewrittenInPlaceIsWaitedFor(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "token")
-	if err := syscall.Mkfifo(path+".gate", 0o600); err != nil {
-		t.Fatal(err)
-	}
-	writeSecret(t, path, "", 0o600)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		_ = os.WriteFile(path, []byte("token-at-last"), 0o600)
-	}()
-	got := authorization(t, NewFileCredential("file", "github", path))
-	<-done
-	if got != "Bearer token-at-last" {
-		t.Errorf("Authorization() = %q", got)
+	for name, prepare := range map[string]func(path string){
+		"empty":   func(path string) { writeSecret(t, path, "", 0o600) },
+		"missing": func(string) {},
+	} {
+		path := filepath.Join(t.TempDir(), "token")
+		prepare(path)
+		synctest.Test(t, func(t *testing.T) {
+			go func() {
+				time.Sleep(rotationPause / 2)
+				writeSecret(t, path, "token-at-last", 0o600)
+			}()
+			if got := authorization(t, NewFileCredential("file", "github", path)); got != "Bearer token-at-last" {
+				t.Errorf("%s: Authorization() = %q", name, got)
+			}
+		})
 	}
 }
 

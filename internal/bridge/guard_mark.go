@@ -20,8 +20,12 @@ type mark struct {
 }
 
 // WithWrite marks the requests under ctx as one write: they may use what is kept of the quota,
-// and AsError knows whether the forge may have done it. Each write needs a mark of its own.
+// and AsError knows whether the forge may have done it. A ctx that carries a mark is given back as
+// it is; another write needs a ctx without one.
 func WithWrite(ctx context.Context) context.Context {
+	if markOf(ctx) != nil {
+		return ctx
+	}
 	return context.WithValue(ctx, writeKey, &mark{})
 }
 

@@ -298,6 +298,10 @@ func TestAServerErrorLeavesAWriteInDoubt(t *testing.T) {
 		if err != nil || got != status || MayBeDone(ctx) != want {
 			t.Errorf("POST = %d, %v, may be done %v, want %d and %v", got, err, MayBeDone(ctx), status, want)
 		}
+		// Whoever marked it first knows too.
+		if inner := WithWrite(ctx); MayBeDone(inner) != want {
+			t.Errorf("marked again, may be done %v after %d", MayBeDone(inner), status)
+		}
 		// What a client makes of it, such as an answer that is no JSON, doesn't undo the doubt.
 		if e := AsError(ctx, errors.New("invalid character '<'")); (e.Code == "outcome_unknown") != want {
 			t.Errorf("AsError after %d = %v", status, e)
