@@ -30,7 +30,7 @@ type order struct {
 func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (answer json.RawMessage, err error) {
 	if !b.begin() {
 		return nil, &api.Error{
-			Code: api.Unavailable, Reason: "bridge_ending", Message: "the bridge is about to end; nothing was done",
+			Code: api.Unavailable, Reason: reasonEnding, Message: "the bridge is about to end; nothing was done",
 			Hint: "try again in a minute", RetryAfterSeconds: 10,
 		}
 	}

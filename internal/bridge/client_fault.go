@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"mime"
 	"net/http"
+	"slices"
 
 	"fleet/api"
 )
@@ -63,8 +64,14 @@ func lostWrite(r Request, err error) error {
 	}
 }
 
-// decided says that err is what the bridge itself answered, rather than that it didn't.
+// decided says that err, the answer to a write that was sent a second time, speaks for the first
+// sending too. What the bridge refuses before it looks at the key does not.
 func decided(err error) bool {
 	var e *api.Error
-	return errors.As(err, &e) && e.Err == nil && e.Reason != "bridge_answer" && e.Reason != "bridge_unreachable"
+	if !errors.As(err, &e) || e.Err != nil {
+		return false
+	}
+	return !slices.Contains([]string{
+		reasonShip, reasonVerb, reasonNoRepo, reasonEnding, reasonBusy, "no_credential", "bridge_answer", "bridge_unreachable",
+	}, e.Reason)
 }

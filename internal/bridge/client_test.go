@@ -94,6 +94,29 @@ func TestABridgeThatEndsBeforeTheSecondSendingLeavesTheOutcomeOpen(t *testing.T)
 	expectError(t, err, "unavailable/bridge_unreachable")
 }
 
+func TestARefusalOfTheSecondSendingSaysNothingOfTheFirst(t *testing.T) {
+	b := openBench(t, "", &fakeForge{})
+	ship, _ := b.grantShip(t, "alpha", "widgets", "comment")
+	handler := b.Handler()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if b.forge.called("Write") > 0 {
+			handler.ServeHTTP(w, r)
+			return
+		}
+		handler.ServeHTTP(httptest.NewRecorder(), r)
+		if err := b.desk.revoke("alpha"); err != nil {
+			t.Error(err)
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	defer server.Close()
+	_, err := clientTo(t, server.URL, ship).Do(t.Context(), comment("done"))
+	expectError(t, err, "outcome_unknown/bridge_answer_lost")
+	if n := len(b.forge.posted()); n != 1 {
+		t.Errorf("%d posts, want one", n)
+	}
+}
+
 func TestWhatIsNoBridgeIsSaidToBeNone(t *testing.T) {
 	answers := map[string]struct {
 		handler   http.HandlerFunc

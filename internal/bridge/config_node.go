@@ -112,7 +112,7 @@ func (p *configParser) positive(n *yaml.Node, path string) int64 {
 func checkListen(s string, withTLS bool) string {
 	if path, ok := strings.CutPrefix(s, "unix://"); ok {
 		switch {
-		case !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") || strings.ContainsRune(path, 0):
+		case !strings.HasPrefix(path, "/") || strings.HasSuffix(path, "/") || strings.ContainsFunc(path, unicode.IsControl):
 			return "must be unix:///PATH with an absolute path"
 		case withTLS:
 			return "a unix socket takes no tls"

@@ -187,7 +187,7 @@ func checkRepoName(s string) string {
 // path takes an absolute path.
 func (p *configParser) path(n *yaml.Node, path string) string {
 	s := p.text(n, path)
-	if s != "" && (!filepath.IsAbs(s) || strings.ContainsRune(s, 0)) {
+	if s != "" && (!filepath.IsAbs(s) || strings.ContainsFunc(s, unicode.IsControl)) {
 		p.fault(n, path, "must be an absolute path")
 	}
 	return s

@@ -23,7 +23,15 @@ const (
 	LocalShip = "local"
 
 	shipPrefix = "fleet_ship_"
-	reasonShip = "ship_credential"
+)
+
+// Reasons of what the bridge refuses before it looks at anything else.
+const (
+	reasonShip   = "ship_credential"
+	reasonVerb   = "verb_not_granted"
+	reasonNoRepo = "no_repo"
+	reasonEnding = "bridge_ending"
+	reasonBusy   = "busy"
 )
 
 // verbs lists them in the order in which people read them.
@@ -128,7 +136,7 @@ func (g *grant) allow(repo, verb string) error {
 	}
 	want := slices.DeleteFunc(verbs(), func(v string) bool { return v != verb && !slices.Contains(has, v) })
 	return &api.Error{
-		Code: api.Forbidden, Reason: "verb_not_granted",
+		Code: api.Forbidden, Reason: reasonVerb,
 		Message: fmt.Sprintf("this ship has no right to %s on repository %s", verb, quoted(repo)),
 		Hint: fmt.Sprintf("ask a human to run: ship bridge grant %s --repo %s --verbs %s",
 			shellWord(g.Ship), shellWord(repo), strings.Join(want, ",")),
@@ -137,7 +145,7 @@ func (g *grant) allow(repo, verb string) error {
 
 func noRepo(repo string) error {
 	return &api.Error{
-		Code: api.NotFound, Reason: "no_repo",
+		Code: api.NotFound, Reason: reasonNoRepo,
 		Message: fmt.Sprintf("the bridge has no repository %s for this ship", quoted(repo)),
 		Hint:    "ask a human to look at what ship bridge list shows, to register the repository and to grant it to this ship",
 	}

@@ -221,7 +221,7 @@ func (b *Broker) head(ctx context.Context, c *order) (string, error) {
 
 func busy(err error) error {
 	return &api.Error{
-		Code: api.Unavailable, Reason: "busy", Message: "the same call is still under way",
+		Code: api.Unavailable, Reason: reasonBusy, Message: "the same call is still under way",
 		Hint: "wait a minute, then look whether it was posted", Err: err,
 	}
 }
