@@ -61,6 +61,10 @@ func (o *operatorSocket) open() error {
 	if o.closed {
 		return nil
 	}
+	// Whatever tidied the socket away may have taken its folder too.
+	if _, err := atlas.MakeSockets(o.ship.root); err != nil {
+		return err
+	}
 	if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -174,22 +174,6 @@ func (m *Manager) url(id atlas.ID) string {
 	return "http://127.0.0.1:" + strconv.Itoa(m.c.Port()) + id.MCPPath()
 }
 
-// PortChanged writes the new address into every session. It fails with Unavailable where tmux
-// does not answer.
-func (m *Manager) PortChanged(ctx context.Context) error {
-	var changes []tmux.Change
-	for _, id := range m.active() {
-		changes = append(changes, tmux.Change{
-			Session: id.SessionName(), Env: []tmux.Variable{{Name: urlVariable, Value: m.url(id)}},
-		})
-	}
-	err := m.tmux.Set(ctx, changes...)
-	if err == nil || tmux.Is(err, tmux.NoSession) || tmux.Is(err, tmux.NoServer) {
-		return nil
-	}
-	return unavailable("the new address could not be written into the sessions", err)
-}
-
 func (m *Manager) active() []atlas.ID {
 	m.mu.RLock()
 	defer m.mu.RUnlock()

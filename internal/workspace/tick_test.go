@@ -217,19 +217,3 @@ esac`)
 		t.Error("a look at tmux from before the session ended it")
 	}
 }
-
-func TestANewPortReachesEverySession(t *testing.T) {
-	t.Parallel()
-	f := newFleet(t)
-	w, other := f.checkout(t, "r/a"), f.checkout(t, "r/b")
-	f.activate(t, w, workspace.ActivateOptions{})
-	f.activate(t, other, workspace.ActivateOptions{})
-	f.byHand(t, "kill-session", "-t", "="+other.SessionName()) // not noticed yet
-	f.port = 5001
-	if err := f.PortChanged(t.Context()); err != nil {
-		t.Fatalf("PortChanged: %v", err)
-	}
-	if got := f.byHand(t, "show-environment", "-t", "="+w.SessionName(), "FLEET_AGENT_MCP_URL"); got != "FLEET_AGENT_MCP_URL=http://127.0.0.1:5001/workspaces/r/a/mcp" {
-		t.Errorf("the session has %s", got)
-	}
-}
