@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -85,7 +86,9 @@ func (n *names) connections() string {
 // secureLogs is a log's host with a certificate for example.com.
 func secureLogs(t *testing.T, h http.Handler) (address string, roots *x509.CertPool) {
 	t.Helper()
-	s := httptest.NewTLSServer(h)
+	s := httptest.NewUnstartedServer(h)
+	s.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are meant to fail
+	s.StartTLS()
 	t.Cleanup(s.Close)
 	roots = x509.NewCertPool()
 	roots.AddCert(s.Certificate())
