@@ -131,14 +131,19 @@ func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
 	defer held.Close()
 	parent := exec.Command("sh", "-c", `"$0" <&3 & echo $!; wait`, program())
 	parent.Dir, parent.Env, parent.ExtraFiles = w.dir(), append(w.env, quickEnd), []*os.File{in}
-	out, err := parent.StdoutPipe()
+	out, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := parent.Start(); err != nil {
+	defer out.Close()
+	out.SetReadDeadline(time.Now().Add(patience))
+	parent.Stdout = write
+	err = parent.Start()
+	in.Close()
+	write.Close()
+	if err != nil {
 		t.Fatal(err)
 	}
-	in.Close()
 	lines := bufio.NewReader(out)
 	text, err := lines.ReadString('\n')
 	if err != nil {
@@ -156,11 +161,10 @@ func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
 	if err := parent.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the orphan closes its output", func() bool {
-		_, err := lines.ReadString('\n')
-		return err != nil
-	})
 	parent.Wait()
+	if _, err := lines.ReadString('\n'); err != io.EOF {
+		t.Errorf("the orphan did not end: %v", err)
+	}
 }
 
 // TestAHarnessThatNoLongerReadsEndsIt: a write to a closed pipe is the end, and what is in

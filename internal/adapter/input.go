@@ -1,0 +1,140 @@
+package adapter
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// run takes in lines until the input ends.
+func (s *session) run(in io.Reader) {
+	for l := newLines(in); ; {
+		line, long, err := l.next()
+		switch {
+		case err != nil:
+			return
+		case long != nil:
+			s.tooLong(long)
+		default:
+			s.take(line)
+		}
+	}
+}
+
+// take sorts one line. It never waits for the ship.
+func (s *session) take(line []byte) {
+	switch {
+	case !json.Valid(line):
+		s.log.say("passed over a line that is not JSON")
+		s.out.write((&failure{code: codeParse, message: "the line is not JSON"}).line(s.unknownID()))
+	case line[0] == '[':
+		s.takeBatch(line)
+	case line[0] == '{':
+		s.takeMessage(line, parse(line))
+	default:
+		s.invalid(s.unknownID(), "a message is a JSON object")
+	}
+}
+
+func (s *session) takeMessage(line []byte, m message) {
+	kind := m.kind()
+	switch {
+	case kind == malformed:
+		id := m.id
+		if _, ok := idKey(id); !ok {
+			id = s.unknownID()
+		}
+		s.invalid(id, "the message is no request, no notification and no response; an id is a string or a number")
+	case m.method == methodCancelled && kind == notification:
+		s.cancelled(m)
+	case s.outside != nil:
+		if kind == request {
+			answer := s.outside.answer(m)
+			s.learn(m, parse(answer))
+			s.out.write(answer)
+		}
+	default:
+		c := newCall(line)
+		c.message = m
+		if kind == request {
+			c.ask(m.id)
+		}
+		s.dispatch(c, kind)
+	}
+}
+
+// unknownID is the id of an answer to what cannot be told: null in JSON-RPC 2.0 (§5), absent
+// since MCP 2025-11-25, where null is no id.
+func (s *session) unknownID() []byte {
+	if s.negotiated() >= "2025-11-25" {
+		return nil
+	}
+	return []byte("null")
+}
+
+func (s *session) invalid(id []byte, why string) {
+	s.log.say("refused a line: " + why)
+	s.out.write((&failure{code: codeInvalid, message: why}).line(id))
+}
+
+// tooLong answers a request of which only id and method were kept.
+func (s *session) tooLong(long *skim) {
+	const text = "the message is longer than 32 MiB, the most that is passed on"
+	s.log.say(text)
+	if _, ok := idKey(long.id); ok && long.method != nil {
+		s.out.write((&failure{code: codeInvalid, message: text}).line(long.id))
+	}
+}
+
+// takeBatch forwards an array where the negotiated revision has batches, and otherwise refuses
+// each request in it.
+func (s *session) takeBatch(line []byte) {
+	legal := s.negotiated() == batchVersion
+	c := newCall(line)
+	c.batch = true
+	count := 0
+	elements(line, func(one []byte) {
+		count++
+		if one[0] != '{' {
+			return
+		}
+		m := parse(one)
+		switch m.kind() {
+		case request:
+			c.ask(m.id)
+			if !legal {
+				s.invalid(m.id, "this revision of MCP has no batches; send one message a line")
+			}
+		case notification:
+			if m.method == methodCancelled {
+				s.cancelled(m)
+			}
+		}
+	})
+	switch {
+	case count == 0:
+		s.invalid(s.unknownID(), "an empty batch")
+	case !legal && len(c.asked) == 0:
+		s.log.say("passed over a batch without requests; this revision of MCP has none")
+	case !legal:
+	case s.outside != nil:
+		s.out.write(s.outside.answerAll(line))
+	case len(c.asked) == 0:
+		s.dispatch(c, notification)
+	default:
+		s.dispatch(c, request)
+	}
+}
+
+// cancelled ends the request that m names. Nothing is forwarded: closing the POST is the
+// cancel, and a server that keeps requests by id alone would end another client's.
+func (s *session) cancelled(m message) {
+	key, ok := idKey(field(m.params, "requestId"))
+	if !ok {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.live {
+		c.drop(key)
+	}
+}
