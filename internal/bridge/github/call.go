@@ -91,9 +91,10 @@ func headerOf(resp *gh.Response) http.Header {
 	return resp.Header
 }
 
-// unreadable is a good answer that makes no sense: what was written was written.
+// unreadable is a good answer that breaks off, or makes no sense: what was written was written.
 func unreadable(ctx context.Context, write bool, err error) error {
-	if write && !bridge.MayBeDone(ctx) {
+	var known *api.Error
+	if write && !errors.As(err, &known) {
 		return &api.Error{
 			Code: api.OutcomeUnknown, Reason: "bad_answer", Message: "the forge's answer could not be understood: it may have been done",
 			Hint: "look at the issue or pull request before you try again", Err: err,

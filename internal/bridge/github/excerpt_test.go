@@ -357,3 +357,16 @@ func TestPageReadsAStepFromEndToEnd(t *testing.T) {
 		t.Errorf("%d pages", pages)
 	}
 }
+
+func TestStepWithSecondsOfItsOwnIsCutByTime(t *testing.T) {
+	job, log := failedJob("before any group", "##[group]Run nested", "##[endgroup]", "Error: x")
+	for _, s := range job.Steps {
+		if s.GetName() == "Test" {
+			s.StartedAt, s.CompletedAt = stamp(s.StartedAt.Add(2*time.Second)), stamp(s.CompletedAt.Add(-2*time.Second))
+		}
+	}
+	words, _, _ := excerptOf(t, job, log)
+	if want := "before any group\n##[group]Run nested\n[… 1 lines …]\nError: x"; words != want {
+		t.Errorf("got\n%s\nwant\n%s", words, want)
+	}
+}

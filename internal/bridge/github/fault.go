@@ -33,7 +33,8 @@ type refusal struct {
 
 // fault makes an *api.Error of whatever the client failed with.
 func (p *Provider) fault(ctx context.Context, write bool, resp *gh.Response, err error) error {
-	if resp == nil || resp.Response == nil || bridge.MayBeDone(ctx) || errors.Is(err, ctx.Err()) {
+	var broken *api.Error
+	if resp == nil || resp.Response == nil || errors.As(err, &broken) || errors.Is(err, ctx.Err()) {
 		return bridge.AsError(ctx, err)
 	}
 	r := refusal{status: resp.StatusCode, header: resp.Header, write: write}

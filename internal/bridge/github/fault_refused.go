@@ -56,7 +56,7 @@ func (p *Provider) absent(ctx context.Context, at place, err error, reason, what
 
 func (r refusal) forbidden() *api.Error {
 	switch {
-	case r.header.Get("X-GitHub-SSO") != "":
+	case r.header.Get("X-GitHub-SSO") != "", r.says("saml enforcement"):
 		return &api.Error{
 			Code: api.Forbidden, Reason: "sso_required", Message: "the organization asks for single sign-on, and the bridge's credential is not authorized for it",
 			Hint: askOperator + " to authorize the token for the organization's single sign-on", Err: r.cause(),
@@ -66,13 +66,13 @@ func (r refusal) forbidden() *api.Error {
 			Code: api.Forbidden, Reason: "repo_archived", Message: "the repository is archived: it can be read, not written",
 			Hint: "tell a human; only its owner can unarchive it", Err: r.cause(),
 		}
+	case r.says("blocked"):
+		return &api.Error{Code: api.Forbidden, Reason: "blocked", Message: "the bridge's account is blocked there", Hint: askOperator, Err: r.cause()}
 	case r.says("locked"):
 		return &api.Error{
 			Code: api.Forbidden, Reason: "locked", Message: "the conversation is locked",
 			Hint: "tell a human; only a maintainer can unlock it", Err: r.cause(),
 		}
-	case r.says("blocked"):
-		return &api.Error{Code: api.Forbidden, Reason: "blocked", Message: "the bridge's account is blocked there", Hint: askOperator, Err: r.cause()}
 	case r.says("resource not accessible by", "must have", "not authorized", "insufficient", "scope"):
 		return permission(r.needs(), r.cause())
 	}

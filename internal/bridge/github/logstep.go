@@ -18,8 +18,9 @@ type window struct {
 	from, to string // seconds, inclusive
 	// skip is how many steps before it began in its first second: so many sections that begin
 	// then are not its own.
-	skip int
-	post bool // it is a step that cleans up
+	skip  int
+	post  bool // it is a step that cleans up
+	alone bool // no other step ran in any of its seconds: the times of lines say all
 
 	failed bool // an error of it has been seen
 }
@@ -34,14 +35,27 @@ func failedSteps(job *gh.WorkflowJob) (names []string, windows []window) {
 		if s.GetCompletedAt().IsZero() {
 			w.to = "9999"
 		}
-		for _, before := range job.Steps[:i] {
-			if before.GetConclusion() != "skipped" && before.GetName() != "Set up job" && second(before.GetStartedAt().Time) == w.from {
-				w.skip++
-			}
-		}
+		w.among(job.Steps, i)
 		names, windows = append(names, s.GetName()), append(windows, w)
 	}
 	return names, windows
+}
+
+// among looks at which other steps ran in the window's seconds.
+func (w *window) among(steps []*gh.TaskStep, own int) {
+	w.alone = true
+	for i, s := range steps {
+		if i == own || s.GetConclusion() == "skipped" || s.GetStartedAt().IsZero() {
+			continue
+		}
+		from, to := second(s.GetStartedAt().Time), second(s.GetCompletedAt().Time)
+		if from <= w.to && to >= w.from {
+			w.alone = false
+		}
+		if i < own && from == w.from && s.GetName() != "Set up job" { // which has no section
+			w.skip++
+		}
+	}
 }
 
 func stepFailed(job *gh.WorkflowJob, s *gh.TaskStep) bool {
@@ -74,6 +88,7 @@ type stepReader struct {
 	timed   sink // lines whose time is in a window
 	marked  sink // the first section with an error, or the last before the cleaning up
 
+	byTime  bool // the windows are alone
 	in      int  // which window the current section belongs to; -1: none
 	frozen  bool // marked has its lines
 	errorIn bool // an error in marked
@@ -84,6 +99,7 @@ type stepReader struct {
 func newStepReader(windows []window, newSink func() sink) *stepReader {
 	return &stepReader{
 		windows: slices.Clone(windows), newSink: newSink, section: newSink(), timed: newSink(), marked: newSink(), in: -1,
+		byTime: !slices.ContainsFunc(windows, func(w window) bool { return !w.alone }),
 	}
 }
 
@@ -97,10 +113,12 @@ func (r *stepReader) read(log io.Reader) (sink, error) {
 			r.line(l.stamp, l.text)
 		}
 	}
-	switch {
+	switch timed := r.timed.lines() > 0; {
+	case timed && r.byTime:
+		return r.timed, err
 	case r.section.lines() > 0:
 		return r.section, err
-	case r.timed.lines() > 0:
+	case timed:
 		return r.timed, err
 	}
 	return r.marked, err
@@ -129,13 +147,11 @@ func (r *stepReader) line(stamp, text []byte) {
 		r.section.push(shown)
 		r.windows[r.in].failed = r.windows[r.in].failed || failed
 	}
-	if r.section.lines() > 0 {
-		return
-	}
-	if r.inTime(stamp) {
+	known := r.section.lines() > 0
+	if (!known || r.byTime) && r.inTime(stamp) {
 		r.timed.push(shown)
 	}
-	if !r.frozen {
+	if !known && !r.frozen {
 		r.marked.push(shown)
 		r.errorIn = r.errorIn || failed
 	}

@@ -140,6 +140,8 @@ func (p *Provider) refusedWrite(ctx context.Context, at place, w bridge.Write, e
 		what, tool = "pull request", "repo_pr_list"
 	}
 	switch {
+	case strings.Contains(e.Message, "Actions"):
+		return err
 	case e.Reason == "permission" && w.Kind != bridge.IssueComment && !strings.Contains(e.Message, "pull_requests"):
 		// The address is of an issue, so that the forge may name issues; it asks for this all the same.
 		return permission("pull_requests:write", e.Err)
