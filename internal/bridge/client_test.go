@@ -127,11 +127,15 @@ func TestWhatIsNoBridgeIsSaidToBeNone(t *testing.T) {
 			"unavailable/bridge_answer", "outcome_unknown/bridge_answer_lost",
 		},
 		"a proxy's error": {
-			func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "<h1>Bad Gateway</h1>", 502) },
+			func(w http.ResponseWriter, _ *http.Request) {
+				http.Error(w, "<h1>Bad Gateway</h1>", http.StatusBadGateway)
+			},
 			"unavailable/bridge_answer", "outcome_unknown/bridge_answer_lost",
 		},
 		"a redirect": {
-			func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:1/", 307) },
+			func(w http.ResponseWriter, r *http.Request) {
+				http.Redirect(w, r, "http://127.0.0.1:1/", http.StatusTemporaryRedirect)
+			},
 			"unavailable/bridge_answer", "outcome_unknown/bridge_answer_lost",
 		},
 		"half an answer": {
