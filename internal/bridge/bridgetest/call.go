@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 )
@@ -33,6 +34,7 @@ type reply struct {
 	status int
 	header http.Header
 	body   any // nil: none
+	raw    []byte
 }
 
 func ok(body any) reply      { return reply{status: http.StatusOK, body: body} }
@@ -186,7 +188,7 @@ func (c *call) finish(r *reply) {
 	}
 	if c.req.Method == http.MethodGet && r.status == http.StatusOK {
 		// GitHub's ETags differ between credentials.
-		sum := sha256.Sum256(append(r.encodeBody(), c.req.Header.Get("Authorization")...))
+		sum := sha256.Sum256(append(slices.Clip(r.encodeBody()), c.req.Header.Get("Authorization")...))
 		etag := fmt.Sprintf(`W/"%x"`, sum)
 		h.Set("ETag", etag)
 		h.Set("Cache-Control", "private, max-age=60, s-maxage=60")
@@ -199,12 +201,17 @@ func (c *call) finish(r *reply) {
 	c.gh.count(c, r)
 }
 
+// encodeBody gives the body in JSON, which is made once.
 func (r *reply) encodeBody() []byte {
+	if r.raw != nil {
+		return r.raw
+	}
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
 	_ = e.Encode(r.body) // maps of plain values: it cannot fail
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	r.raw = bytes.TrimSuffix(out.Bytes(), []byte("\n"))
+	return r.raw
 }
 
 // encode gives the whole answer, as it goes over the wire.

@@ -1,0 +1,202 @@
+package bridgetest_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/uuid"
+
+	"fleet/api"
+	"fleet/internal/bridge"
+	"fleet/internal/bridge/bridgetest"
+	"fleet/internal/bridge/github"
+)
+
+// scene is a forge, the repository acme/widgets on it, and a bridge that serves it as "widgets".
+type scene struct {
+	*testing.T
+	gh     *bridgetest.GitHub
+	repo   *bridgetest.Repo
+	broker *bridge.Broker
+	caller bridge.Caller
+	log    *buffer
+	dir    string
+	start  bridge.Config
+}
+
+// cases runs stories, each with a scene of its own.
+func cases(t *testing.T, stories map[string]func(s *scene)) {
+	t.Helper()
+	for name, story := range stories {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			story(newScene(t))
+		})
+	}
+}
+
+func newScene(t *testing.T) *scene {
+	t.Helper()
+	gh := bridgetest.NewGitHub(t)
+	s := &scene{T: t, gh: gh, repo: gh.Repo("acme/widgets"), log: &buffer{}, dir: filepath.Join(t.TempDir(), "bridge")}
+	s.open(gh.Token())
+	return s
+}
+
+// open starts the bridge with a token from the environment, as a ship has it embedded.
+func (s *scene) open(token string) {
+	s.Helper()
+	registered := map[string]bridge.Registered{
+		"widgets": {Forge: "github", URL: "https://github.example/acme/widgets.git", APIURL: s.gh.URL()},
+	}
+	store, err := bridge.NewCredentialStore(bridge.CredentialStoreConfig{
+		Environment: map[string]bridge.Secret{"GITHUB_TOKEN": bridge.NewSecret(token)},
+		Registered:  func() []bridge.Registration { return bridge.Registrations(registered) },
+	})
+	if err != nil {
+		s.Fatal(err)
+	}
+	s.openWith(bridge.Config{
+		Registry: func() map[string]bridge.Registered { return registered }, Credentials: store, Dir: s.dir,
+	})
+}
+
+// openWith starts the bridge, in place of one that runs already.
+func (s *scene) openWith(c bridge.Config) {
+	s.Helper()
+	if s.broker != nil {
+		if err := s.broker.Close(); err != nil {
+			s.Fatalf("close the bridge: %v", err)
+		}
+	}
+	c.Embedded = true
+	c.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	if c.Providers == nil {
+		c.Providers = map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider{
+			"github": func(g *bridge.Guard, l *slog.Logger) bridge.Provider { return github.New(g, l) },
+		}
+	}
+	b, err := bridge.Open(s.Context(), c)
+	if err != nil {
+		s.Fatalf("open the bridge: %v", err)
+	}
+	s.Cleanup(func() { _ = b.Close() })
+	s.broker, s.caller, s.start = b, b.As(b.Local()), c
+}
+
+// with starts the bridge with another credential.
+func (s *scene) with(t *bridgetest.Token) *scene {
+	s.Helper()
+	s.open(t.Text())
+	return s
+}
+
+// do calls an operation. Repository, workspace and key are filled in.
+func (s *scene) do(r bridge.Request) (json.RawMessage, *api.Error) {
+	s.Helper()
+	if r.Repo == "" {
+		r.Repo = "widgets"
+	}
+	if r.Workspace == "" {
+		r.Workspace = "widgets/main"
+	}
+	if r.Key == "" {
+		r.Key = uuid.Must(uuid.NewV7()).String()
+	}
+	raw, err := s.caller.Do(context.WithoutCancel(s.Context()), r)
+	if err == nil {
+		return raw, nil
+	}
+	var e *api.Error
+	if !errors.As(err, &e) {
+		s.Fatalf("%s failed with %T, want *api.Error: %v", r.Op, err, err)
+	}
+	return nil, e
+}
+
+// get is do for an answer that must be there.
+func get[T any](s *scene, r bridge.Request) T {
+	s.Helper()
+	raw, e := s.do(r)
+	if e != nil {
+		s.Fatalf("%s: %s (%s; cause %v)", r.Op, e.Text(), e.Reason, e.Err)
+	}
+	var v T
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil {
+		s.Fatalf("%s answered %s: %v", r.Op, raw, err)
+	}
+	return v
+}
+
+// refused is do for what must fail with this code and reason. The text that an agent reads of it
+// must have each of words.
+func (s *scene) refused(r bridge.Request, code api.Code, reason string, words ...string) *api.Error {
+	s.Helper()
+	raw, e := s.do(r)
+	if e == nil {
+		s.Fatalf("%s answered %s, want %s (%s)", r.Op, raw, code, reason)
+	}
+	if e.Code != code || e.Reason != reason {
+		s.Fatalf("%s failed with %s (%s), want %s (%s)", r.Op, e.Text(), e.Reason, code, reason)
+	}
+	for _, w := range words {
+		if !strings.Contains(e.Text(), w) {
+			s.Errorf("%s failed with %q, which lacks %q", r.Op, e.Text(), w)
+		}
+	}
+	return e
+}
+
+// healthy holds the bridge to answering as if nothing had been.
+func (s *scene) healthy() {
+	s.Helper()
+	i := s.repo.Issue("are you well?")
+	get[api.Written](s, comment(i.Number(), "yes"))
+	if got := i.Texts(); len(got) != 1 || got[0] != "yes" {
+		s.Errorf("a comment after it all: the issue has %q, want one that says yes", got)
+	}
+	get[api.IssueView](s, bridge.Request{Op: bridge.OpIssueView, Number: i.Number()})
+}
+
+func comment(number int, body string) bridge.Request {
+	return bridge.Request{Op: bridge.OpIssueComment, Number: number, Body: body}
+}
+
+func review(number int, event, body string) bridge.Request {
+	return bridge.Request{Op: bridge.OpPRReview, Number: number, Event: event, Body: body}
+}
+
+func checksOf(number int) bridge.Request {
+	return bridge.Request{Op: bridge.OpChecks, Target: api.Target{Pull: number}}
+}
+
+func logsOf(number int) bridge.Request {
+	return bridge.Request{Op: bridge.OpFailedLogs, Target: api.Target{Pull: number}}
+}
+
+// buffer is a log that may be written while it is read.
+type buffer struct {
+	mu   sync.Mutex
+	data bytes.Buffer
+}
+
+func (b *buffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.Write(p)
+}
+
+func (b *buffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.data.String()
+}
