@@ -24,7 +24,7 @@ const (
 
 // forge is a far end that answers what a test tells it to, by method and path.
 type forge struct {
-	t      *testing.T
+	t      testing.TB
 	server *httptest.Server
 	repo   bridge.Repo
 
@@ -34,7 +34,7 @@ type forge struct {
 }
 
 // newForge begins with a repository acme/widgets that is there.
-func newForge(t *testing.T) (*forge, *Provider) {
+func newForge(t testing.TB) (*forge, *Provider) {
 	t.Helper()
 	f := &forge{t: t, routes: map[string]http.HandlerFunc{}}
 	f.server = httptest.NewServer(f)
@@ -172,7 +172,7 @@ func (f *forge) count(prefix string) int {
 	return n
 }
 
-func encoded(t *testing.T, v any) string {
+func encoded(t testing.TB, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 type object = map[string]any
 
 func issueJSON(n int, pull bool) object {
-	i := object{"number": n, "title": fmt.Sprintf("issue %d", n), "state": "open", "user": object{"login": "ann", "type": "User"}, "author_association": "MEMBER", "comments": 2, "html_url": fmt.Sprintf("https://github.com/acme/widgets/issues/%d", n), "updated_at": "2026-01-02T03:04:05Z", "body": strings.Repeat("body ", 1000)}
+	i := object{"number": n, "title": fmt.Sprintf("issue %d", n), "state": "open", "user": object{"login": "ann", "type": "User"}, "author_association": "MEMBER", "comments": 2, "html_url": fmt.Sprintf("https://github.com/acme/widgets/issues/%d", n), "updated_at": "2026-01-02T03:04:05Z", "body": strings.Repeat("body ", 100)}
 	if pull {
 		i["pull_request"] = object{"url": "x"}
 	}

@@ -20,7 +20,7 @@ type logHost struct {
 	signed atomic.Int64 // requests with a credential
 }
 
-func newLogHost(t *testing.T) *logHost {
+func newLogHost(t testing.TB) *logHost {
 	h := &logHost{logs: map[string]func(http.ResponseWriter){}}
 	h.server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Authorization") != "" {
@@ -93,11 +93,11 @@ func TestFailuresBeyondOneAnswerAreReached(t *testing.T) {
 	f, p := newForge(t)
 	h := newLogHost(t)
 	var jobs []object
-	for i := range 60 {
+	for i := range 30 {
 		jobs = append(jobs, f.job(h, 100+i, fmt.Sprintf("job %d", i), distinct(i)...))
 	}
 	f.failing(jobs...)
-	f.pages("actions/runs/5/jobs", encoded(t, object{"jobs": jobs[:40]}), encoded(t, object{"jobs": jobs[40:]}))
+	f.pages("actions/runs/5/jobs", encoded(t, object{"jobs": jobs[:20]}), encoded(t, object{"jobs": jobs[20:]}))
 	seen := map[string]int{}
 	for cursor, answers := "", 0; answers == 0 || cursor != ""; answers++ {
 		got, err := p.FailedLogs(t.Context(), f.repo, target, cursor)
@@ -114,7 +114,7 @@ func TestFailuresBeyondOneAnswerAreReached(t *testing.T) {
 		}
 		cursor = got.NextCursor
 	}
-	for i := range 60 {
+	for i := range 30 {
 		if n := seen[fmt.Sprintf("job %d", i)]; n != 1 {
 			t.Errorf("job %d came %d times", i, n)
 		}
