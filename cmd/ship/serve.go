@@ -156,7 +156,12 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners) error {
 	}
 	ticking := make(chan struct{})
 	go func() { defer close(ticking); s.workspaces.Run(ctx) }()
-	defer func() { <-ticking }()
+	defer func() {
+		<-ticking
+		if err := s.workspaces.Close(context.WithoutCancel(ctx)); err != nil {
+			s.logger.Warn("end the tmux server, which has no sessions", "err", err)
+		}
+	}()
 	defer s.stop()
 	stopHangup := s.onHangup(ctx)
 	defer stopHangup()

@@ -17,6 +17,7 @@ const (
 	NoSession              // the server knows no such session
 	Duplicate              // the server has a session of that name
 	Unanswered             // no answer within the deadline
+	Leaving                // the server ended while it was asked
 )
 
 // Error is a call of tmux that failed. It never holds what was sent.
@@ -30,7 +31,7 @@ func (e *Error) Error() string {
 	what := map[Kind]string{
 		Failed: "tmux failed", NoServer: "no tmux server runs on the socket", NoSocket: "tmux's socket is gone",
 		NoSession: "no such tmux session", Duplicate: "the tmux session exists already",
-		Unanswered: "tmux does not answer",
+		Unanswered: "tmux does not answer", Leaving: "the tmux server ended just now",
 	}[e.Kind]
 	if e.err == nil {
 		return what
@@ -64,8 +65,8 @@ func explain(stderr string, err error) error {
 		{"duplicate session", Duplicate},
 		{"unsafe permissions", Failed},
 		{"Permission denied", Failed},
-		{"lost server", Failed},
-		{"server exited", Failed},
+		{"lost server", Leaving},
+		{"server exited", Leaving},
 		{"can't establish current session", Failed},
 		{"not a terminal", Failed},
 		{"unknown variable", Failed},

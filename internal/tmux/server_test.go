@@ -326,3 +326,43 @@ func TestAServerWithoutSessionsHasNoPanes(t *testing.T) {
 		t.Errorf("Panes after the last session ended = %v, %v, want none", panes, err)
 	}
 }
+
+// kill-server returns before the server is gone, and the next start-server can meet it.
+func TestStartOutlivesAServerThatIsEnding(t *testing.T) {
+	s := start(t)
+	for range 20 {
+		if err := s.New(t.Context(), tmux.NewSession{Name: name, Dir: s.dir, Command: []string{"sleep", "100"}}); err != nil {
+			t.Fatal(err)
+		}
+		if err := exec.Command("tmux", "-S", s.socket, "kill-server").Run(); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Start(t.Context()); err != nil {
+			t.Fatalf("Start right after kill-server: %v", err)
+		}
+	}
+}
+
+func TestOnlyAnEmptyServerIsEnded(t *testing.T) {
+	s := start(t)
+	if err := s.New(t.Context(), tmux.NewSession{Name: name, Dir: s.dir}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.EndIfEmpty(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ping(t.Context()); err != nil {
+		t.Errorf("a server with a session was ended: %v", err)
+	}
+	if err := s.Kill(t.Context(), name); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second finds nobody
+		if err := s.EndIfEmpty(t.Context()); err != nil {
+			t.Errorf("EndIfEmpty = %v", err)
+		}
+	}
+	if err := s.Ping(t.Context()); !tmux.Is(err, tmux.NoServer) && !tmux.Is(err, tmux.NoSocket) {
+		t.Errorf("an empty server still runs: %v", err)
+	}
+}

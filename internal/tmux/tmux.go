@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/google/renameio/v2"
 )
@@ -70,10 +71,46 @@ func (s *Server) Start(ctx context.Context) error {
 	if _, err := os.Lstat(s.socket); errors.Is(err, os.ErrNotExist) {
 		s.revive(ctx)
 	}
-	if _, err := s.client.run(ctx, "", "start-server"); err != nil {
-		return err
+	for began := time.Now(); ; {
+		_, err := s.client.run(ctx, "", "start-server")
+		if err == nil {
+			err = s.prepare(ctx)
+		}
+		// A server that was told to end answers for a moment longer, and takes the newcomer's calls.
+		if !Is(err, Leaving) && !Is(err, NoServer) || time.Since(began) > startPatience {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(startPause):
+		}
 	}
-	return s.prepare(ctx)
+}
+
+// How long Start waits for another server to be gone, and between its looks.
+const (
+	startPatience = 2 * time.Second
+	startPause    = 20 * time.Millisecond
+)
+
+// EndIfEmpty ends the server where no session lives on it, so that nothing is left running of a
+// fleet that does nothing.
+func (s *Server) EndIfEmpty(ctx context.Context) error {
+	out, err := s.run(ctx, "", "list-sessions", "-F", "#{session_name}")
+	switch {
+	case Is(err, NoServer) || Is(err, NoSocket) || Is(err, Leaving):
+		return nil
+	case err != nil && !Is(err, NoSession):
+		return err
+	case strings.TrimSpace(out) != "":
+		return nil
+	}
+	_, err = s.run(ctx, "", "kill-server")
+	if Is(err, NoServer) || Is(err, Leaving) {
+		return nil
+	}
+	return err
 }
 
 // prepare gives a server that we may not have started our options and nothing but our
@@ -135,6 +172,8 @@ set-option -g exit-unattached off
 set-option -g destroy-unattached off
 set-option -g update-environment ''
 set-option -g history-limit 20000
+set-option -g status-left-length 60
+set-option -g status-left '#{@fleet_workspace} '
 set-option -g default-command 'exec /bin/sh -c '\''unset TMUX TMUX_PANE; exec "$SHELL" -l'\'''
 set-option -gw remain-on-exit off
 `

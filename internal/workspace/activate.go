@@ -81,8 +81,8 @@ func (m *Manager) start(ctx context.Context, session tmux.NewSession) error {
 		return err
 	}
 	err = m.tmux.New(ctx, session)
-	if tmux.Is(err, tmux.NoServer) || tmux.Is(err, tmux.NoSocket) {
-		// Nobody was there to do anything, so it is safe to ask again.
+	if tmux.Is(err, tmux.NoServer) || tmux.Is(err, tmux.NoSocket) || tmux.Is(err, tmux.Leaving) {
+		// Nobody is there any more, nor is a session, so it is safe to ask again.
 		if err = m.tmux.Start(ctx); err == nil {
 			err = m.tmux.New(ctx, session)
 		}

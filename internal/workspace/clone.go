@@ -58,7 +58,7 @@ func (g *git) startOf(ctx context.Context, repo atlas.Repo, o CreateOptions) (st
 		}
 		return "", &api.Error{
 			Code: api.NotFound, Reason: "no_ref", Message: "the remote has no branch, tag or commit " + o.From,
-			Hint: "git ls-remote " + shellWord(repo.URL) + " lists what it has",
+			Hint: "git ls-remote " + atlas.Quote(repo.URL) + " lists what it has",
 		}
 	}
 	if repo.DefaultBranch != "" && g.has(ctx, remote+repo.DefaultBranch) {
@@ -100,7 +100,7 @@ func (m *Manager) uncloned(ctx context.Context, id atlas.ID, repo atlas.Repo, er
 	if words != "" {
 		e.Message += ": " + words
 	}
-	try := "see to it that this works without a question, then try again: GIT_TERMINAL_PROMPT=0 git ls-remote " + shellWord(repo.URL)
+	try := "see to it that this works without a question, then try again: GIT_TERMINAL_PROMPT=0 git ls-remote " + atlas.Quote(repo.URL)
 	switch {
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		e.Reason, e.Message, e.Hint = "timeout", "git did not end the clone of "+id.Repo+" in time", "look at the network, then try again"

@@ -36,7 +36,7 @@ func (m *Manager) Create(ctx context.Context, id atlas.ID, o CreateOptions, prog
 	if !ok {
 		return api.Workspace{}, &api.Error{
 			Code: api.NotFound, Reason: "no_repo", Message: "no repository " + id.Repo + " is registered",
-			Hint: "ship repo add " + shellWord(id.Repo) + " URL, or see: ship repo list",
+			Hint: "ship repo add " + atlas.Quote(id.Repo) + " URL, or see: ship repo list",
 		}
 	}
 	if err := checkCreate(id, repo, o); err != nil {
@@ -58,7 +58,7 @@ func (m *Manager) Create(ctx context.Context, id atlas.ID, o CreateOptions, prog
 func checkCreate(id atlas.ID, repo atlas.Repo, o CreateOptions) error {
 	if err := atlas.CheckURL(repo.URL); err != nil {
 		return invalid("bad_url", "the address of "+id.Repo+" cannot be cloned: "+err.Error(),
-			"register it anew: ship repo remove "+shellWord(id.Repo)+", then ship repo add "+shellWord(id.Repo)+" URL", err)
+			"register it anew: ship repo remove "+atlas.Quote(id.Repo)+", then ship repo add "+atlas.Quote(id.Repo)+" URL", err)
 	}
 	if o.From != "" && o.Branch == "" {
 		return invalid("from_without_branch", "--from names the start of a new branch, and no branch is named", "add --branch NAME", nil)

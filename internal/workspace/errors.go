@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"strings"
 
 	"fleet/api"
 	"fleet/internal/atlas"
@@ -10,23 +9,16 @@ import (
 )
 
 // command is a command line that people can paste.
-func command(words string, id atlas.ID) string { return words + " " + shellWord(id.String()) }
-
-// shellWord quotes s for a POSIX shell where that is needed.
-func shellWord(s string) string {
-	plain := !strings.ContainsFunc(s, func(r rune) bool {
-		return !strings.ContainsRune("/._-+:@%,", r) && (r < '0' || r > '9') && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z')
-	})
-	if plain && s != "" {
-		return s
-	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-}
+func command(words string, id atlas.ID) string { return words + " " + id.Shell() }
 
 func unavailable(message string, err error) error {
 	var missing *tmux.MissingError
 	if errors.As(err, &missing) {
 		return &api.Error{Code: api.Unavailable, Reason: "tmux_missing", Message: missing.Error(), Hint: missing.Hint(), Err: err}
+	}
+	var failed *tmux.Error
+	if errors.As(err, &failed) { // it never holds what was sent
+		message += ": " + failed.Error()
 	}
 	return &api.Error{
 		Code: api.Unavailable, Reason: "tmux_failed", Message: message,

@@ -97,6 +97,9 @@ func Open(ctx context.Context, c Config) (*Manager, error) {
 	return m, nil
 }
 
+// Close ends the tmux server where no session lives on it; sessions live on without a Manager.
+func (m *Manager) Close(ctx context.Context) error { return m.tmux.EndIfEmpty(ctx) }
+
 // Agents is the book of what agents say of themselves; their records live in the sessions.
 func (m *Manager) Agents() *agent.Book { return m.book }
 

@@ -52,11 +52,11 @@ func (m *Manager) Remove(ctx context.Context, id atlas.ID, force bool) error {
 // spare fails where removing id would lose work.
 func (m *Manager) spare(ctx context.Context, id atlas.ID) error {
 	lost, err := m.unsaved(ctx, id)
-	hint := "save it, or lose it with: ship remove --force " + shellWord(id.String())
+	hint := "save it, or lose it with: ship remove --force " + id.Shell()
 	if err != nil {
 		return &api.Error{
 			Code: api.Conflict, Reason: "unknown_work", Message: "it cannot be told whether " + id.String() + " holds work that is saved nowhere else: " + clean(err.Error()),
-			Hint: "look for yourself; to remove it all the same: ship remove --force " + shellWord(id.String()), Err: err,
+			Hint: "look for yourself; to remove it all the same: ship remove --force " + id.Shell(), Err: err,
 		}
 	}
 	if len(lost) > 0 {

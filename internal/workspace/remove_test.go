@@ -31,7 +31,7 @@ func (c unsaved) check(t *testing.T, f *fleet, w atlas.ID) {
 	if c.want == "cannot be told" {
 		reason = "unknown_work"
 	}
-	wantError(t, "Remove", err, api.Conflict, reason, "ship remove --force "+shellWord(w.String()))
+	wantError(t, "Remove", err, api.Conflict, reason, "ship remove --force "+w.Shell())
 	if err == nil || !strings.Contains(err.Error(), c.want) || stat != nil {
 		t.Errorf("Remove: %v, directory there: %t; want it kept for %q", err, stat == nil, c.want)
 	}
@@ -143,13 +143,6 @@ func TestRemoveIsNotDeceivedByHowACheckoutIsKept(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) { c.check(t, f, f.checkout(t, "r/"+what)) })
 	}
-}
-
-func shellWord(s string) string {
-	if strings.Contains(s, " ") {
-		return "'" + s + "'"
-	}
-	return s
 }
 
 func TestRemoveSeesAChangeAsNewAsTheIndex(t *testing.T) {
