@@ -95,8 +95,8 @@ func Run(ctx context.Context, c Config) int {
 		s.log.say(outsideText(err))
 	} else {
 		s.link = newLink(c, place)
-		// A token that must be fetched is fetched while the first line is awaited.
-		if secret, _ := s.link.inherited(); secret.IsZero() {
+		// What must be fetched is fetched while the first line is awaited.
+		if s.link.needsSession() {
 			go func() { _, _ = s.link.target(s.root) }()
 		}
 	}

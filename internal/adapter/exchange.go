@@ -101,6 +101,10 @@ func (s *session) repeat(c *call, t *target, resp *http.Response) (*target, erro
 	if text, ok := compact(body); ok && text[0] == '{' && s.answer(c, parse(text), text) {
 		return nil, nil
 	}
+	var f *failure
+	if errors.As(err, &f) {
+		return nil, f
+	}
 	text := fmt.Sprintf("workspace %s is not active: it has no tmux session with a token, and the ship serves active workspaces only. "+
 		"Ask the operator to run: ship activate %s", s.link.id, s.link.id.Shell())
 	return nil, (&failure{message: text, cause: err}).quoting(resp, body, t.token.Reveal())

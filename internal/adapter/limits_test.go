@@ -134,7 +134,7 @@ func TestASessionThatCannotBeReadIsReadAgain(t *testing.T) {
 			if broken {
 				return nil, errors.New("tmux does not answer")
 			}
-			return map[string]string{"FLEET_AGENT_MCP_TOKEN": w.token()}, nil
+			return map[string]string{"FLEET_AGENT_MCP_TOKEN": w.token(), "FLEET_AGENT_MCP_URL": w.url(f.port())}, nil
 		}
 	})
 	if got := ask(t, in, out, call("1")); !strings.Contains(got, "not active") {

@@ -78,15 +78,31 @@ func (l *link) resolve(ctx context.Context) (*target, error) {
 	if secret.IsZero() {
 		secret, source = fromSession(session)
 	}
-	// A repository can hold an atlas.json, but no live socket: where a session of ours tells the
-	// same port, atlas.json is the one that the ship wrote. Without a token nothing is at stake.
-	if !agrees && !secret.IsZero() && portOf(session[urlVariable]) != l.port {
-		return nil, &failure{message: fmt.Sprintf(
-			"%s says port %d, but neither %s nor the session of %s confirms it; no token was sent. "+
-				"If this atlas is yours, run \"ship up\" in it; otherwise remove its %s",
-			filepath.Join(l.root, atlas.FileName), l.port, urlVariable, l.id, atlas.FileName), cause: err}
+	// Without a token nothing is at stake.
+	if !agrees && !secret.IsZero() && !l.confirmed(session) {
+		return nil, l.unconfirmed(err)
 	}
 	return l.keep(secret, source)
+}
+
+// confirmed says that the workspace's session tells the port that atlas.json has. A repository
+// can hold an atlas.json, but no live socket: then atlas.json is the one that the ship wrote.
+func (l *link) confirmed(session map[string]string) bool {
+	return portOf(session[urlVariable]) == l.port
+}
+
+func (l *link) unconfirmed(cause error) error {
+	return &failure{cause: cause, message: fmt.Sprintf(
+		"%s says port %d, but neither %s nor the session of %s confirms it; no token was sent. "+
+			"If this atlas is yours, run \"ship up\" in it; otherwise remove its %s",
+		filepath.Join(l.root, atlas.FileName), l.port, urlVariable, l.id, atlas.FileName)}
+}
+
+// needsSession says that the environment does not tell enough to send a call.
+func (l *link) needsSession() bool {
+	secret, _ := l.inherited()
+	agrees, err := l.environmentAgrees()
+	return err == nil && (secret.IsZero() || !agrees)
 }
 
 // inherited is the token that the harness passed on. One that it scrubbed, or left as "${…}",
@@ -169,10 +185,17 @@ func (l *link) renew(ctx context.Context, used *target) (*target, error) {
 	if t := l.now.Load(); t != used && t != nil {
 		return t, nil
 	}
-	vars, err := l.session(ctx)
-	secret, source := fromSession(vars)
-	if secret.IsZero() {
+	agrees, err := l.environmentAgrees()
+	if err != nil {
 		return nil, err
+	}
+	session, err := l.session(ctx)
+	secret, source := fromSession(session)
+	switch {
+	case secret.IsZero():
+		return nil, err
+	case !agrees && !l.confirmed(session):
+		return nil, l.unconfirmed(nil)
 	}
 	return l.keep(secret, source)
 }

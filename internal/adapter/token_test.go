@@ -174,7 +174,7 @@ func TestAnInactiveWorkspaceIsToldHowToActivate(t *testing.T) {
 	h.sendLine(initialize("0"), call("1"))
 	h.fault("0", -32603, `ship activate 'r/it'\''s $(x)'`)
 	h.fault("1", -32603, "not active")
-	w.openSession(t, "FLEET_AGENT_MCP_TOKEN="+w.token())
+	w.openSession(t, "FLEET_AGENT_MCP_TOKEN="+w.token(), "FLEET_AGENT_MCP_URL="+w.url(f.port()))
 	h.alive()
 	h.end()
 }
@@ -210,6 +210,22 @@ func TestNoTokenIsSentWhereTheEnvironmentNamesAnotherPlace(t *testing.T) {
 	t.Run("another port, and a harness that passed on the token alone", func(t *testing.T) {
 		w := newWorkspace(t, evil.port())
 		refused(t, w.dir(), w.without("FLEET_AGENT_MCP_URL"), "confirms it")
+	})
+	t.Run("a token that turns up later, in a session with another port", func(t *testing.T) {
+		elsewhere := newFar(t, status(401, "text/plain", "no"))
+		w := newWorkspace(t, elsewhere.port())
+		h := start(t, w.dir(), w.without("FLEET_AGENT_MCP_TOKEN", "FLEET_AGENT_MCP_URL"))
+		h.sendLine(call("0"))
+		h.fault("0", -32603, "not active")
+		w.openSession(t, "FLEET_AGENT_MCP_TOKEN="+w.token(), "FLEET_AGENT_MCP_URL="+w.url(4700))
+		h.sendLine(call("1"))
+		h.fault("1", -32603, "confirms it")
+		h.end()
+		for _, p := range elsewhere.posts() {
+			if p.header.Get("Authorization") != "" {
+				t.Error("the token was sent")
+			}
+		}
 	})
 	t.Run("another port, which the session does not confirm", func(t *testing.T) {
 		w := newWorkspace(t, 4700)
