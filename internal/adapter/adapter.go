@@ -87,6 +87,7 @@ func (c Config) withDefaults() Config {
 // be read from after Run has returned.
 func Run(ctx context.Context, c Config) int {
 	c = c.withDefaults()
+	parent := c.Parent()
 	s := newSession(c)
 	defer s.pool.close()
 	defer s.transport.CloseIdleConnections()
@@ -105,7 +106,7 @@ func Run(ctx context.Context, c Config) int {
 		defer close(ended)
 		s.run(c.In)
 	}()
-	return s.untilEnd(ctx, ended)
+	return s.untilEnd(ctx, ended, parent)
 }
 
 func outsideText(err error) string {
@@ -117,9 +118,8 @@ func outsideText(err error) string {
 	return text + ": " + err.Error()
 }
 
-func (s *session) untilEnd(ctx context.Context, ended <-chan struct{}) int {
-	orphaned := s.config.Parent
-	parent := orphaned()
+// untilEnd waits for one of the ends that Run names.
+func (s *session) untilEnd(ctx context.Context, ended <-chan struct{}, parent int) int {
 	check := time.NewTicker(parentCheck)
 	defer check.Stop()
 	var idle <-chan struct{}
@@ -131,7 +131,7 @@ func (s *session) untilEnd(ctx context.Context, ended <-chan struct{}) int {
 			idle, late = s.drain(), time.After(drainTime)
 			continue
 		case <-check.C:
-			if orphaned() == parent {
+			if s.config.Parent() == parent {
 				continue
 			}
 		case <-ctx.Done():

@@ -149,3 +149,15 @@ func TestACallWhoseConnectionEndedUnusedTakesAnother(t *testing.T) {
 		t.Errorf("after %d dials the answer is %s", dials, got)
 	}
 }
+
+// TestDrainingTwiceIsHarmless: the last call may end just as the time for it runs out.
+func TestDrainingTwiceIsHarmless(t *testing.T) {
+	s := newSession(Config{Out: io.Discard, Err: io.Discard}.withDefaults())
+	for range 2 {
+		select {
+		case <-s.drain():
+		default:
+			t.Error("with nothing in flight, there is something to wait for")
+		}
+	}
+}

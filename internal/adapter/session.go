@@ -41,12 +41,13 @@ type session struct {
 
 	version atomic.Pointer[string] // what initialize negotiated
 
-	mu     sync.Mutex
-	live   map[*call]struct{} // read, and neither answered nor cancelled for good
-	size   int                // of their lines
-	opened chan struct{}      // the last initialize's; see call.opened
-	ending bool               // no more lines come
-	idle   chan struct{}      // closed when ending and nothing is live
+	mu      sync.Mutex
+	live    map[*call]struct{} // read, and neither answered nor cancelled for good
+	size    int                // of their lines
+	opened  chan struct{}      // the last initialize's; see call.opened
+	ending  bool               // no more lines come
+	settled bool               // idle is closed
+	idle    chan struct{}      // closed when ending and nothing is live
 }
 
 func newSession(c Config) *session {
@@ -193,8 +194,8 @@ func (s *session) drain() <-chan struct{} {
 }
 
 func (s *session) settle() {
-	if s.ending && len(s.live) == 0 {
-		s.ending = false
+	if s.ending && len(s.live) == 0 && !s.settled {
+		s.settled = true
 		close(s.idle)
 	}
 }
