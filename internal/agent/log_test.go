@@ -293,3 +293,62 @@ func TestALogThatCannotBeOpenedNamesItself(t *testing.T) {
 		t.Errorf("OpenLog = %v, want an error that names %s", err, CallsFile)
 	}
 }
+
+// Whoever tidies up may remove, move or empty a log under a running ship.
+func TestALogThatIsTakenAwayIsMadeAnew(t *testing.T) {
+	aside := func(path string) error { return os.Rename(path, path+".old") }
+	cases := map[string]func(path string) error{
+		"removed": os.Remove,
+		"moved":   aside,
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+		"another in its place": func(path string) error {
+			return errors.Join(aside(path), os.WriteFile(path, nil, 0o600))
+		},
+	}
+	for name, take := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l := openSmallLog(t, dir)
+			appendEvents(t, l, numbered(0), call("agent_init"))
+			for _, name := range []string{EventsFile, CallsFile} {
+				if err := take(filepath.Join(dir, name)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			appendEvents(t, l, numbered(1), call("agent_status"), numbered(2))
+			if got := reasons(readAll(t, dir, Query{})); !slices.Equal(got, count(1, 3)) {
+				t.Errorf("Read gave %q, want what was written since", got)
+			}
+			if got := readAll(t, dir, Query{Type: api.ToolCalled}); len(got) != 1 || got[0].Call.Tool != "agent_status" {
+				t.Errorf("Read gave the calls %+v, want the one since", got)
+			}
+		})
+	}
+}
+
+func TestALogWhoseFolderIsMissingFailsAndHealsWithIt(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "ship")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	l := openSmallLog(t, dir)
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Append(numbered(0)); !errors.Is(err, fs.ErrNotExist) || l.Err() == nil || l.Probe() == nil {
+		t.Errorf("Append without the folder = %v, with Err %v and Probe %v; want errors", err, l.Err(), l.Probe())
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("the folder was made")
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Probe(); err != nil || l.Err() != nil {
+		t.Errorf("Probe with the folder again = %v, Err %v; want none", err, l.Err())
+	}
+	appendEvents(t, l, numbered(1))
+	if got := reasons(readAll(t, dir, Query{})); !slices.Equal(got, count(1, 2)) {
+		t.Errorf("Read gave %q, want the event since", got)
+	}
+}

@@ -61,6 +61,9 @@ func (r *rotating) writeLocked(line []byte) error {
 	if r.file == nil {
 		return fmt.Errorf("%s is closed", r.path)
 	}
+	if err := r.follow(); err != nil {
+		return err
+	}
 	if r.size > 0 && r.size+int64(len(line)) > r.max {
 		if err := r.rotate(); err != nil {
 			return fmt.Errorf("rotate %s: %w", r.path, err)
@@ -77,6 +80,25 @@ func (r *rotating) writeLocked(line []byte) error {
 		return fmt.Errorf("write an event: %w", err)
 	}
 	r.size, r.torn = r.size+int64(n), false
+	return nil
+}
+
+// follow opens the log anew where its file was removed, moved or emptied under us: what is
+// written to a file without a name is lost. It makes no folder, since one that is missing is
+// more than a log that was tidied away.
+func (r *rotating) follow() error {
+	own, err := r.file.Stat()
+	if err != nil {
+		return fmt.Errorf("look at %s: %w", r.path, err)
+	}
+	if now, err := os.Stat(r.path); err == nil && os.SameFile(own, now) && now.Size() >= r.size {
+		return nil
+	}
+	old := r.file
+	if err := r.open(); err != nil {
+		return fmt.Errorf("open the event log anew: %w", err)
+	}
+	_ = old.Close() // as in rotate
 	return nil
 }
 
@@ -109,7 +131,7 @@ func (r *rotating) state() error {
 	return r.err
 }
 
-// probe writes a file of its own and removes it.
+// probe writes a file of its own and removes it, and sees to it that the log is where it belongs.
 func (r *rotating) probe() error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,6 +139,9 @@ func (r *rotating) probe() error {
 	err := os.WriteFile(path, make([]byte, 4096), 0o600)
 	if rm := os.Remove(path); err == nil {
 		err = rm
+	}
+	if err == nil && r.file != nil {
+		err = r.follow()
 	}
 	if err == nil {
 		r.err = nil
