@@ -317,3 +317,44 @@ func TestFollowingReadWaitsForTheRestOfALine(t *testing.T) {
 		t.Errorf("next() = %q, %v; want the line that replaced the half one", got, err)
 	}
 }
+
+func TestFollowingReadGoesOnInALogThatWasTakenAway(t *testing.T) {
+	cases := map[string]func(path string) error{
+		"removed": os.Remove,
+		"emptied": func(path string) error { return os.Truncate(path, 0) },
+	}
+	for name, take := range cases {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			l := openSmallLog(t, dir)
+			tail := &tail{path: filepath.Join(dir, EventsFile)}
+			defer tail.close()
+			next := func() string {
+				line, err := tail.next()
+				if err != nil {
+					t.Fatalf("next() = %v", err)
+				}
+				return string(line)
+			}
+			for i := range 40 {
+				appendEvents(t, l, numbered(i))
+			}
+			for range 40 {
+				next()
+			}
+			if err := take(tail.path); err != nil {
+				t.Fatal(err)
+			}
+			if got := next(); got != "" {
+				t.Errorf("next() without the log = %q, want nothing", got)
+			}
+			appendEvents(t, l, numbered(40))
+			if got := next(); !strings.Contains(got, `"reason":"40"`) {
+				t.Errorf("next() = %q, want the event that was written since", got)
+			}
+			if got := next(); got != "" {
+				t.Errorf("next() = %q, want nothing more", got)
+			}
+		})
+	}
+}

@@ -58,6 +58,9 @@ func (t *tail) read() ([]byte, error) {
 	line, err := t.lines.ReadBytes('\n')
 	if errors.Is(err, io.EOF) {
 		t.lines = nil
+		if st, err := t.file.Stat(); err == nil && st.Size() < t.offset {
+			t.offset = 0 // it was emptied
+		}
 		return nil, nil
 	}
 	if err != nil {
@@ -116,6 +119,10 @@ func (t *tail) younger(files []*os.File) (int, error) {
 			return i + 1, nil
 		// A file's time may be a clock tick older than its last event.
 		case own == nil && i < len(files)-1 && st.ModTime().Add(time.Second).Before(t.since):
+			first = i + 1
+		// Of t's own file nothing is left but our handle: it was removed, and what is not younger
+		// was read before it, or it was rotated away, and all are younger.
+		case own != nil && i < len(files)-1 && !st.ModTime().After(own.ModTime()):
 			first = i + 1
 		}
 	}
