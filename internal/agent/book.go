@@ -41,6 +41,7 @@ type Book struct {
 
 type page struct {
 	writing chan struct{}    // holds one: over store, log and memory together
+	budget  budget           // under writing
 	status  *api.AgentStatus // under Book.mu
 }
 
@@ -55,7 +56,8 @@ func NewBook(store Store, log Log, logger *slog.Logger) *Book {
 
 // Init registers an agent, in place of any that was registered, with state idle and no
 // description. It fails with Invalid for unfit strings, with Conflict where the session is gone,
-// and with Unavailable where session or event log cannot take the record; nothing has changed
+// with RateLimited where the workspace's events would push out those of others, and with
+// Unavailable where session or event log cannot take the record; nothing has changed
 // then. Once the change has begun it is done whatever becomes of ctx.
 func (b *Book) Init(ctx context.Context, id atlas.ID, model, provider, harness string) (*api.AgentStatus, error) {
 	if err := cleanNames(&model, &provider, &harness); err != nil {
@@ -166,10 +168,13 @@ func (b *Book) change(ctx context.Context, id atlas.ID, decide func(old *api.Age
 	if err != nil {
 		return nil, err
 	}
+	event.Repo, event.Workspace = id.Repo, id.Name
+	if err := p.budget.take(event, time.Now()); err != nil {
+		return nil, err
+	}
 	if err := b.save(ctx, id, next); err != nil {
 		return nil, unsaved(id, err)
 	}
-	event.Repo, event.Workspace = id.Repo, id.Name
 	if err := b.log.Append(event); err != nil {
 		b.takeBack(ctx, id, old)
 		return nil, unlogged(err)

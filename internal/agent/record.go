@@ -49,7 +49,7 @@ func clean(field string, s *string, l limit) error {
 	*s = strings.TrimSpace(*s)
 	var message string
 	switch {
-	case *s == "":
+	case !Visible(*s):
 		message = "must not be empty"
 	case !utf8.ValidString(*s):
 		message = "is not valid UTF-8"
@@ -64,6 +64,14 @@ func clean(field string, s *string, l limit) error {
 		Code: api.Invalid, Reason: "bad_" + field, Message: field + " " + message,
 		Hint: "correct " + field + " and call again",
 	}
+}
+
+// Visible says that text holds a character that can be seen: blanks, format characters such as
+// U+200B, and fillers that fonts leave out do not count.
+func Visible(text string) bool {
+	return strings.ContainsFunc(text, func(r rune) bool {
+		return !unicode.IsSpace(r) && !unicode.In(r, unicode.Z, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+	})
 }
 
 // encode writes a status as JSON in printable ASCII without ', `, #, $ and ;, so that nothing

@@ -32,6 +32,14 @@ func unregistered() error {
 	}
 }
 
+func tooOften() error {
+	return &api.Error{
+		Code: api.RateLimited, Reason: "too_many_reports", RetryAfterSeconds: 1,
+		Message: "this workspace reports far too often, so nothing was changed",
+		Hint:    "report at each change of phase and no more; go on with your work and report the next change",
+	}
+}
+
 func busy(err error) error {
 	return &api.Error{
 		Code: api.Unavailable, Reason: "busy",
