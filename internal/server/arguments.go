@@ -14,6 +14,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 
 	"fleet/api"
+	"fleet/internal/agent"
 )
 
 const (
@@ -43,6 +44,9 @@ func (t *tool) check(raw json.RawMessage) (json.RawMessage, error) {
 	}
 	for name, value := range given {
 		given[name] = plainNumbers(value)
+		if text, ok := value.(string); ok && t.trimmed {
+			given[name] = strings.TrimSpace(text)
+		}
 	}
 	if err := t.schema.Validate(given); err != nil {
 		return nil, t.refuse(t.problems(err)...)
@@ -176,7 +180,7 @@ func (t *tool) furtherProblem(given map[string]any) string {
 		if !ok {
 			continue
 		}
-		if text, ok := value.(string); ok && in.nonEmpty && strings.TrimSpace(text) == "" {
+		if text, ok := value.(string); ok && in.nonEmpty && !agent.Visible(text) {
 			return quoted(in.name) + " must not be empty"
 		}
 		if _, whole := value.(int64); in.integer && !whole {

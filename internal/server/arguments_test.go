@@ -42,6 +42,9 @@ func TestUnfitArgumentsAreToldInASentenceToActOn(t *testing.T) {
 		"two targets for logs": {"repo_failed_logs", `{"pr":7,"ref":"main"}`, "invalid: pr and ref are two targets; pass at most one\nNext: "},
 		"a blank body":         {"repo_issue_comment", `{"number":7,"body":"\n"}`, `invalid: "body" must not be empty` + "\n"},
 		"a blank ref":          {"repo_checks", `{"ref":" "}`, `invalid: "ref" must not be empty` + "\n"},
+		"an invisible model":   {"agent_init", `{"model":"\u200b\u2060","provider":"p","harness":"h"}`, `invalid: "model" must not be empty` + "\n"},
+		"an invisible status":  {"agent_status", `{"state":"idle","description":" \ufeff\u00ad "}`, `invalid: "description" must not be empty` + status},
+		"an invisible body":    {"repo_issue_comment", `{"number":7,"body":"\u200b\n\u2028"}`, `invalid: "body" must not be empty` + "\n"},
 		"an event in small":    {"repo_pr_review", `{"number":7,"event":"approve"}`, `invalid: "event" must be one of APPROVE, REQUEST_CHANGES, COMMENT` + "\n"},
 		"a state that is none": {"repo_pr_list", `{"state":"merged"}`, `invalid: "state" must be one of open, closed, all` + "\n"},
 		"many at once":         {"repo_info", `{"a":1,"b":1,"c":1,"d":1,"e":1,"f":1}`, `invalid: repo_info has no argument "a"; repo_info has no argument "b"; repo_info has no argument "c"; repo_info has no argument "d"; and 2 more` + "\n"},
@@ -67,6 +70,18 @@ func TestUnfitArgumentsAreToldInASentenceToActOn(t *testing.T) {
 		if e.Outcome != "refused" && e.Tool != "agent_status_get" {
 			t.Errorf("%s is logged as %s, want refused", e.Tool, e.Outcome)
 		}
+	}
+}
+
+// The schema counted them before they were cut off.
+func TestBlanksAroundAnAgentsTextsDoNotCount(t *testing.T) {
+	p := open(t)
+	model, description := strings.Repeat("m", 256), strings.Repeat("é", 1000)
+	if got := p.call(alpha, "agent_init", `{"model":" `+model+`\n","provider":"p","harness":"h"}`); got.IsError || !strings.Contains(got.Text, `"`+model+`"`) {
+		t.Errorf("agent_init: %s", got.Text)
+	}
+	if got := p.call(alpha, "agent_status", `{"state":"idle","description":" `+description+`\u00a0"}`); got.IsError || !strings.Contains(got.Text, `"`+description+`"`) {
+		t.Errorf("agent_status: %s", got.Text)
 	}
 }
 

@@ -60,7 +60,8 @@ func (s *Server) unauthenticated(w http.ResponseWriter, reason string) {
 	// RFC 6750 §3: a 401 names the scheme. There is no resource_metadata: no OAuth here.
 	w.Header()["Www-Authenticate"] = []string{"Bearer"}
 	refuseHTTP(w, http.StatusUnauthorized, "a bearer token is required, and this is none that opens anything; "+
-		"it is in FLEET_AGENT_MCP_TOKEN of an active workspace's session")
+		"it is in FLEET_AGENT_MCP_TOKEN of an active workspace's session; "+
+		"if it was rotated, start the harness anew in a new window of the session")
 }
 
 // forbidden is one answer whether the workspace that the path names exists or not.

@@ -57,6 +57,11 @@ func TestRequestsWithoutAGoodTokenAllLookTheSame(t *testing.T) {
 	if failure(t, want); want.status != 401 || want.header.Get("WWW-Authenticate") != "Bearer" {
 		t.Fatalf("no token: %d %v, want 401 and the scheme", want.status, want.header)
 	}
+	for _, says := range []string{"FLEET_AGENT_MCP_TOKEN", "if it was rotated, start the harness anew in a new window of the session"} {
+		if _, _, text := failure(t, want); !strings.Contains(text, says) {
+			t.Errorf("the answer %q lacks %q", text, says)
+		}
+	}
 	for name, authorization := range cases {
 		t.Run(name, func(t *testing.T) {
 			for _, path := range []string{alpha.MCPPath(), beta.MCPPath(), gone.MCPPath(), "/workspaces/no/where/mcp", "/workspaces/%2e%2e/x/mcp"} {

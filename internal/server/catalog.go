@@ -38,7 +38,7 @@ type input struct {
 	name     string
 	required bool
 	integer  bool
-	nonEmpty bool // a string that must hold more than blanks
+	nonEmpty bool // a string that must hold a character that can be seen
 }
 
 type catalog struct {

@@ -13,8 +13,8 @@ import (
 // ownTools are Fleet's thirteen.
 func (s *Server) ownTools() ([]Tool, error) {
 	agents := map[string]Tool{
-		"agent_init":       {Run: s.agentInit},
-		"agent_status":     {Run: s.agentStatus},
+		"agent_init":       {Run: s.agentInit, trimmed: true},
+		"agent_status":     {Run: s.agentStatus, trimmed: true},
 		"agent_status_get": {Run: s.agentStatusGet, instant: true},
 	}
 	repository := []string{

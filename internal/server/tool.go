@@ -32,6 +32,7 @@ type Tool struct {
 	Run func(ctx context.Context, inv Invocation) (Result, error)
 
 	instant bool // answers from memory, so needs no deadline
+	trimmed bool // its texts mean the same without blanks around them, which do not count
 }
 
 // Invocation is one call of a tool.
