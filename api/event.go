@@ -18,6 +18,14 @@ const (
 	AuthRefused          = "auth.refused"
 )
 
+// EventTypes lists the event types.
+func EventTypes() []string {
+	return []string{
+		ShipStarted, ShipStopped, WorkspaceCreated, WorkspaceActivated, WorkspaceAdopted, WorkspaceDeactivated,
+		WorkspaceRemoved, TokenRotated, AgentInitialized, AgentReported, ToolCalled, AuthRefused,
+	}
+}
+
 // Event is one line of events.jsonl or calls.jsonl. It holds no token, no credential, and of a
 // tool call neither arguments nor result.
 type Event struct {

@@ -36,6 +36,7 @@ type Ship struct {
 	PID        int       `json:"pid"`
 	Root       string    `json:"root"`
 	Port       int       `json:"port"`
+	Bridge     string    `json:"bridge"` // "embedded", or the address of a bridge of its own process
 	StartedAt  time.Time `json:"started_at"`
 	Background bool      `json:"background"` // started by ship up, so that ship down may stop it
 	Problems   []string  `json:"problems"`

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -30,9 +32,17 @@ func (a *app) command() *cobra.Command {
 		Short:         "Give each coding agent its own MCP server, bound to its workspace",
 		Long:          "ship serves one atlas, the directory tree that holds your workspaces, and is how you operate it.\nNew here? Run: ship up PATH-OF-A-REPOSITORY",
 		SilenceErrors: true, SilenceUsage: true,
-		Args: cobra.NoArgs,
+		Version: version(),
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return unknown(cmd, args[0])
+		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.CompletionOptions.SetDefaultShellCompDirective(cobra.ShellCompDirectiveNoFileComp)
 	root.PersistentFlags().StringVar(&a.atlasFlag, "atlas", "", "root of the atlas (default: $FLEET_ATLAS, else the nearest above, else ~/fleet)")
 	root.AddCommand(
 		a.initCommand(), a.serveCommand(), a.upCommand(), a.downCommand(), a.repoCommand(), a.credentialCommand(),
@@ -72,12 +82,64 @@ func (a *app) root() (string, error) {
 	if err == nil {
 		return root, nil
 	}
+	found, homeErr := homeAtlas()
+	if found != "" {
+		return found, nil
+	}
+	if homeErr != nil {
+		err = fmt.Errorf("%w; and %w", err, homeErr)
+	}
+	return "", hint(err, "ship up PATH (or ship init DIR), or name one with --atlas DIR")
+}
+
+// homeAtlas finds the atlas that ship up makes. "" and an error: there is one that is not valid.
+func homeAtlas() (string, error) {
 	for _, dir := range homeAtlases() {
-		if found, homeErr := atlas.FindRoot(dir); homeErr == nil && sameDir(found, dir) {
-			return found, nil
+		if _, err := os.Lstat(filepath.Join(dir, atlas.FileName)); err != nil {
+			continue
+		}
+		found, err := atlas.FindRoot(dir)
+		if err != nil || sameDir(found, dir) {
+			return found, err
 		}
 	}
-	return "", hint(err, "ship up PATH (or ship init DIR), or name one with --atlas")
+	return "", nil
+}
+
+// commandLine writes a command line of this program that works from any directory: with the
+// program's path where the shell would not find it, and with --atlas where another atlas would
+// be taken.
+func (a *app) commandLine(root string, words ...string) string {
+	line := atlas.Quote(programName())
+	if found, _ := homeAtlas(); found != root {
+		line += " --atlas " + atlas.Quote(root)
+	}
+	return strings.Join(append([]string{line}, words...), " ")
+}
+
+// next is commandLine for a further step in the atlas that this run is about.
+func (a *app) next(words ...string) string {
+	root, err := a.root()
+	if err != nil {
+		return strings.Join(append([]string{"ship"}, words...), " ")
+	}
+	return a.commandLine(root, words...)
+}
+
+// programName is "ship" where the shell finds this very program under that name, else its path.
+func programName() string {
+	if found, err := exec.LookPath("ship"); err == nil && sameDir(found, executable()) {
+		return "ship"
+	}
+	return executable()
+}
+
+func executable() string {
+	path, err := os.Executable()
+	if err != nil {
+		return "ship"
+	}
+	return path
 }
 
 // homeAtlases lists where ship up makes an atlas: ~/fleet, or beside it where ~/fleet is a
@@ -129,9 +191,13 @@ func (a *app) asked(err error) error {
 }
 
 func noShip(root string, err error) error {
+	at := ""
+	if found, _ := homeAtlas(); found != root {
+		at = " --atlas " + atlas.Quote(root)
+	}
 	return &api.Error{
 		Code: api.Unavailable, Message: "no ship serves " + root,
-		Hint: "ship up (in the background) or ship serve, with --atlas " + atlas.Quote(root), Err: err,
+		Hint: "ship up" + at + " (in the background) or ship serve" + at, Err: err,
 	}
 }
 

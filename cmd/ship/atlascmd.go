@@ -22,6 +22,7 @@ func (a *app) initCommand() *cobra.Command {
 	port := atlas.DefaultPort
 	cmd := &cobra.Command{
 		Use: "init [DIR]", Short: "Make DIR (default: the working directory) an atlas", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: files,
 		RunE: works(func(_ *cobra.Command, args []string) error {
 			dir := "."
 			if a.atlasFlag != "" {
@@ -35,9 +36,9 @@ func (a *app) initCommand() *cobra.Command {
 			}
 			root, err := atlas.Init(dir, port)
 			if err != nil {
-				return hint(err, "choose a directory of its own, such as: ship init ~/fleet")
+				return hint(err, "choose a directory of its own, such as: ship init ~/fleet; one that is an atlas already needs none, see: ship up --atlas DIR")
 			}
-			fmt.Fprintf(a.stdout, "%s is an atlas now.\nNext: ship --atlas %s repo add NAME URL|PATH, then ship --atlas %[2]s serve\n", clean(root), atlas.Quote(root))
+			fmt.Fprintf(a.stdout, "%s is an atlas now.\nNext: %s, then %s\n", clean(root), a.commandLine(root, "repo add NAME URL|PATH"), a.commandLine(root, "serve"))
 			return nil
 		}),
 	}
@@ -58,7 +59,7 @@ func noSubcommand(cmd *cobra.Command) *cobra.Command {
 		if len(args) == 0 {
 			return usage("%s wants a subcommand", cmd.CommandPath())
 		}
-		return usage("unknown command %q for %q", args[0], cmd.CommandPath())
+		return unknown(cmd, args[0])
 	}
 	return cmd
 }
@@ -85,7 +86,7 @@ func (a *app) repoAddCommand() *cobra.Command {
 			if err := a.reload(cmd.Context(), root); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s is registered (forge %s).\nNext: ship create %s\n", clean(args[0]), repo.Forge, atlas.ID{Repo: args[0], Name: "main"}.Shell())
+			fmt.Fprintf(a.stdout, "%s is registered (forge %s).\nNext: %s\n", clean(args[0]), repo.Forge, a.commandLine(root, "create", atlas.ID{Repo: args[0], Name: "main"}.Shell()))
 			return nil
 		}),
 	}
@@ -133,7 +134,10 @@ func makeRepo(source, forge, apiURL string) (atlas.Repo, error) {
 			return repo, err
 		}
 		if _, err := os.Stat(path); err != nil {
-			return repo, fmt.Errorf("%s is neither a URL that git knows nor a path that exists", clean(source))
+			return repo, fmt.Errorf("%s is neither a URL that git knows nor a path that exists; next: give a URL such as https://github.com/OWNER/NAME", clean(source))
+		}
+		if atlas.Checkout(path) != path && !isBare(path) {
+			return repo, fmt.Errorf("%s is no git repository; next: name its top directory, or a URL", clean(path))
 		}
 		repo.URL = path
 		if repo.Forge == "" {
@@ -152,14 +156,19 @@ func makeRepo(source, forge, apiURL string) (atlas.Repo, error) {
 		repo.APIURL = knownAPI
 	}
 	if repo.APIURL == "" && repo.Forge != "none" {
-		repo.APIURL = usualAPI(repo.Forge, host)
+		repo.APIURL = besidePort(source, repo.Forge)
 	}
 	return repo, nil
 }
 
-// usualAPI is where a self-hosted forge has its API unless its operator moved it.
-func usualAPI(forge, host string) string {
-	return "https://" + host + map[string]string{"github": "/api/v3", "gitlab": "/api/v4", "gitea": "/api/v1"}[forge]
+// besidePort is the API's address of a forge whose own address names a port. "" otherwise: the
+// bridge knows where each forge has its API.
+func besidePort(source, forge string) string {
+	u, err := url.Parse(source)
+	if err != nil || u.Port() == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host + map[string]string{"github": "/api/v3", "gitlab": "/api/v4", "gitea": "/api/v1"}[forge]
 }
 
 // hostOf tells a remote address, as URL or as git's HOST:PATH, from a path on this machine.
@@ -212,6 +221,7 @@ func printRepos(w io.Writer, repos map[string]atlas.Repo) {
 func (a *app) repoRemoveCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Forget a repository; its workspaces stay on disk", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completer(a.repoNames),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			root, err := a.root()
 			if err != nil {
@@ -227,7 +237,10 @@ func (a *app) repoRemoveCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s is forgotten. Its workspaces under %s stay as they are.\n", clean(args[0]), clean(filepath.Join(root, args[0])))
+			fmt.Fprintf(a.stdout, "%s is forgotten.\n", clean(args[0]))
+			if _, err := os.Stat(filepath.Join(root, args[0])); err == nil {
+				fmt.Fprintf(a.stdout, "Its workspaces under %s stay as they are.\n", clean(filepath.Join(root, args[0])))
+			}
 			return a.reload(cmd.Context(), root)
 		}),
 	}

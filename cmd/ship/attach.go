@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"net/url"
 	"os"
 	"syscall"
 
 	"github.com/spf13/cobra"
 
+	"fleet/api"
 	"fleet/internal/atlas"
 	"fleet/internal/workspace"
 )
@@ -14,6 +16,8 @@ import (
 func (a *app) attachCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "attach REPO/NAME", Short: "Go into a workspace's session (leave it with Ctrl-b d)", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completer(a.workspaceNames),
+		Long:              "Go into a workspace's session. Leave it with Ctrl-b d; from inside a tmux of your own, with Ctrl-b Ctrl-b d.\nThe session goes on without you.",
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			t, err := workspaceArg(args[0])
 			if err != nil {
@@ -32,7 +36,10 @@ func (a *app) attachCommand() *cobra.Command {
 				return a.asked(err)
 			}
 			if !ws.Active {
-				return fmt.Errorf("%s is not active; next: ship activate %[1]s", targetName(t))
+				return fmt.Errorf("%s is not active; next: %s", targetName(t), a.commandLine(root, "activate", targetName(t)))
+			}
+			if inside(t) {
+				return fmt.Errorf("you are in the session of %s already", targetName(t))
 			}
 			if !isTerminal(a.stdout) {
 				return fmt.Errorf("attach wants a terminal; next: ship logs %s prints the session's text", targetName(t))
@@ -44,4 +51,11 @@ func (a *app) attachCommand() *cobra.Command {
 			return fmt.Errorf("execute tmux: %w", syscall.Exec(path, argv, env))
 		}),
 	}
+}
+
+// inside says that this very program runs in the session of t: to show it in itself would
+// mirror it without end.
+func inside(t api.WorkspaceName) bool {
+	u, err := url.Parse(os.Getenv("FLEET_AGENT_MCP_URL"))
+	return err == nil && u.EscapedPath() == atlas.ID{Repo: t.Repo, Name: t.Name}.MCPPath()
 }

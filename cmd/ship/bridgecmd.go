@@ -56,7 +56,7 @@ func (a *app) adminConfig(config string) (bridge.AdminConfig, error) {
 		if err != nil {
 			return bridge.AdminConfig{}, err
 		}
-		return bridge.AdminConfig{Dir: file.Dir, Socket: filepath.Join(file.Dir, bridgeSocket)}, nil
+		return bridge.AdminConfig{Dir: file.Dir, Socket: filepath.Join(file.Dir, atlas.BridgeSocket)}, nil
 	}
 	root, err := a.root()
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *app) adminConfig(config string) (bridge.AdminConfig, error) {
 	if err != nil {
 		return bridge.AdminConfig{}, err
 	}
-	return bridge.AdminConfig{Dir: atlas.StateDir(root), Socket: filepath.Join(sockets, bridgeSocket), Embedded: true}, nil
+	return bridge.AdminConfig{Dir: atlas.StateDir(root), Socket: filepath.Join(sockets, atlas.BridgeSocket), Embedded: true}, nil
 }
 
 func readBridgeFile(path string) (*bridge.File, error) {
@@ -187,7 +187,7 @@ func (a *app) bridgeVerifyCommand(config *string) *cobra.Command {
 					return err
 				}
 				if len(report.Faults) > 0 {
-					return &failure{fmt.Errorf("the audit is not what was written (%d faults); next: keep the file, and find out who changed it", len(report.Faults))}
+					return fmt.Errorf("the audit is not what was written (%d faults); next: keep the file, and find out who changed it", len(report.Faults))
 				}
 				return nil
 			})

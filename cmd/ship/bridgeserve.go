@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fleet/internal/atlas"
 	"fleet/internal/bridge"
 )
 
@@ -62,7 +63,7 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 		return err
 	}
 	defer func() { _ = broker.Close() }()
-	operators, err := bridge.ListenSocket(filepath.Join(file.Dir, bridgeSocket))
+	operators, err := bridge.ListenSocket(filepath.Join(file.Dir, atlas.BridgeSocket))
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,8 @@ import (
 func (a *app) callCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "call REPO/NAME TOOL [JSON]", Short: "Call a tool as the workspace's agent would, and print its text", Args: cobra.RangeArgs(2, 3),
-		Example: `  ship call widgets/main agent_status_get` + "\n" + `  ship call widgets/main agent_status '{"state":"idle","description":"waiting for work"}'`,
+		ValidArgsFunction: a.completer(a.workspaceNames, toolNames),
+		Example:           `  ship call widgets/main agent_status_get` + "\n" + `  ship call widgets/main agent_status '{"state":"idle","description":"waiting for work"}'`,
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 3 && !json.Valid([]byte(args[2])) {
 				return usage("%s is not JSON", args[2])
@@ -34,7 +35,7 @@ func (a *app) callCommand() *cobra.Command {
 				return err
 			}
 			if result.IsError && !a.json {
-				return errors.New(result.Text)
+				return errors.New(strings.ReplaceAll(result.Text, "\nNext: ", "; next: "))
 			}
 			if err := a.print(result, func(w io.Writer) { fmt.Fprintln(w, cleanText(result.Text)) }); err != nil || !result.IsError {
 				return err
@@ -48,6 +49,7 @@ func (a *app) logsCommand() *cobra.Command {
 	var lines int
 	cmd := a.withJSON(&cobra.Command{
 		Use: "logs REPO/NAME", Short: "Print the text of a workspace's session", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completer(a.workspaceNames),
 		PreRunE: func(*cobra.Command, []string) error {
 			if lines < 0 {
 				return usage("-n %d is less than 0", lines)
@@ -59,7 +61,7 @@ func (a *app) logsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(logs, func(w io.Writer) { fmt.Fprintln(w, strings.TrimRight(cleanText(logs.Text), "\n ")) })
+			return a.print(logs, func(w io.Writer) { fmt.Fprintln(w, strings.Trim(cleanText(logs.Text), "\n ")) })
 		}),
 	})
 	cmd.Flags().IntVarP(&lines, "lines", "n", 0, "only the last LINES lines (0: all that the session keeps)")

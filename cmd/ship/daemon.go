@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -27,10 +28,8 @@ const (
 
 // ensureShip gives a client of the running ship, and starts one in the background if none runs.
 func (a *app) ensureShip(ctx context.Context, root string) (*server.Client, error) {
-	if c, err := clientOf(root); err == nil {
-		if _, err = c.Info(ctx); err == nil {
-			return c, nil
-		}
+	if c := answering(ctx, root); c != nil {
+		return c, nil
 	}
 	free, err := isFree(root)
 	if err != nil {
@@ -40,6 +39,18 @@ func (a *app) ensureShip(ctx context.Context, root string) (*server.Client, erro
 		return waitForShip(ctx, root, nil)
 	}
 	return startShip(ctx, root)
+}
+
+// answering gives a client of the atlas's ship, or nil where none answers.
+func answering(ctx context.Context, root string) *server.Client {
+	c, err := clientOf(root)
+	if err != nil {
+		return nil
+	}
+	if _, err = c.Info(ctx); err != nil {
+		return nil
+	}
+	return c
 }
 
 func startShip(ctx context.Context, root string) (*server.Client, error) {
@@ -98,10 +109,8 @@ func waitForShip(ctx context.Context, root string, ended <-chan error) (*server.
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	for {
-		if c, err := clientOf(root); err == nil {
-			if _, err = c.Info(ctx); err == nil {
-				return c, nil
-			}
+		if c := answering(ctx, root); c != nil {
+			return c, nil
 		}
 		select {
 		case err := <-ended:
@@ -114,8 +123,10 @@ func waitForShip(ctx context.Context, root string, ended <-chan error) (*server.
 }
 
 func (a *app) downCommand() *cobra.Command {
-	return &cobra.Command{
+	sessions := false
+	cmd := &cobra.Command{
 		Use: "down", Short: "Stop the ship that ship up started; sessions live on", Args: cobra.NoArgs,
+		SuggestFor: []string{"stop", "halt", "kill"},
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			root, err := a.root()
 			if err != nil {
@@ -135,9 +146,34 @@ func (a *app) downCommand() *cobra.Command {
 			case !ship.Background:
 				return fmt.Errorf("the ship of %s (process %d) runs in the foreground; next: end it where it was started", root, ship.PID)
 			}
+			if sessions {
+				if err := a.endSessions(cmd.Context(), c); err != nil {
+					return err
+				}
+			}
 			return a.stopShip(cmd.Context(), c, root)
 		}),
 	}
+	cmd.Flags().BoolVar(&sessions, "sessions", false, "deactivate every workspace first, so that nothing is left running")
+	return cmd
+}
+
+func (a *app) endSessions(ctx context.Context, c *server.Client) error {
+	all, err := c.Workspaces(ctx)
+	if err != nil {
+		return err
+	}
+	for _, ws := range all.Workspaces {
+		if !ws.Active {
+			continue
+		}
+		t := api.WorkspaceName{Repo: ws.Repo, Name: ws.Name}
+		if _, err := c.Deactivate(ctx, t); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "%s is deactivated.\n", targetName(t))
+	}
+	return nil
 }
 
 func (a *app) stopShip(ctx context.Context, c *server.Client, root string) error {
@@ -152,7 +188,7 @@ func (a *app) stopShip(ctx context.Context, c *server.Client, root string) error
 			return err
 		}
 		if free {
-			fmt.Fprintf(a.stdout, "The ship of %s has ended; its sessions live on.\n", clean(root))
+			fmt.Fprintf(a.stdout, "The ship of %s has ended; its files stay, and so do sessions that were not deactivated.\n", clean(root))
 			return nil
 		}
 		select {
@@ -162,3 +198,18 @@ func (a *app) stopShip(ctx context.Context, c *server.Client, root string) error
 		}
 	}
 }
+
+// isFree says that no process holds the atlas's lock.
+func isFree(root string) (bool, error) {
+	lock, err := atlas.Lock(root)
+	if errors.Is(err, atlas.ErrLocked) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, lock.Unlock()
+}
+
+// detached gives a child a session of its own, so that a closed terminal does not end it.
+func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }

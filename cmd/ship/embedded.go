@@ -12,10 +12,6 @@ import (
 	"fleet/internal/bridge/github"
 )
 
-// bridgeSocket is where operators reach a bridge, in the folder of the ship's sockets or of the
-// bridge's own files.
-const bridgeSocket = "bridge.sock"
-
 // providers are the forges that this program knows.
 func providers() map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider {
 	return map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider{
@@ -24,9 +20,11 @@ func providers() map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider {
 }
 
 // openBridge gives the way to the bridge: to the one that FLEET_BRIDGE_URL names, else to one
-// that lives in this process. close ends what was opened.
-func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret) (caller bridge.Caller, close func(), err error) {
+// that lives in this process. closeBridge ends what was opened.
+func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret) (caller bridge.Caller, closeBridge func(), err error) {
+	s.bridgeName = "embedded"
 	if url := os.Getenv("FLEET_BRIDGE_URL"); url != "" {
+		s.bridgeName = url
 		file := os.Getenv("FLEET_BRIDGE_CREDENTIAL_FILE")
 		if file == "" {
 			return nil, nil, errors.New("FLEET_BRIDGE_URL is set without FLEET_BRIDGE_CREDENTIAL_FILE; next: write what ship bridge grant printed to a file of mode 0600 and name it there")
@@ -66,11 +64,11 @@ func (s *ship) registry() map[string]bridge.Registered {
 
 // serveAdmin lets operators change the embedded bridge's grants. A socket that cannot be had
 // leaves the rest working.
-func (s *ship) serveAdmin(ctx context.Context, broker *bridge.Broker) (close func()) {
+func (s *ship) serveAdmin(ctx context.Context, broker *bridge.Broker) (closeBridge func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})
 	go func() {
-		defer func() { done <- struct{}{} }()
+		defer close(done)
 		if err := serveBridgeSocket(ctx, s.root, broker, s.logger); err != nil {
 			s.logger.Error("serve the bridge's operators", "err", err)
 		}
@@ -89,7 +87,7 @@ func serveBridgeSocket(ctx context.Context, root string, broker *bridge.Broker, 
 	if err != nil {
 		return err
 	}
-	l, err := bridge.ListenSocket(filepath.Join(dir, bridgeSocket))
+	l, err := bridge.ListenSocket(filepath.Join(dir, atlas.BridgeSocket))
 	if err != nil {
 		return err
 	}

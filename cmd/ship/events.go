@@ -16,14 +16,6 @@ import (
 	"fleet/internal/atlas"
 )
 
-func eventTypes() []string {
-	return []string{
-		api.ShipStarted, api.ShipStopped, api.WorkspaceCreated, api.WorkspaceActivated, api.WorkspaceAdopted,
-		api.WorkspaceDeactivated, api.WorkspaceRemoved, api.TokenRotated, api.AgentInitialized, api.AgentReported,
-		api.ToolCalled, api.AuthRefused,
-	}
-}
-
 func (a *app) eventsCommand() *cobra.Command {
 	var q agent.Query
 	var since time.Duration
@@ -31,8 +23,8 @@ func (a *app) eventsCommand() *cobra.Command {
 	cmd := a.withJSON(&cobra.Command{
 		Use: "events", Short: "Print what happened, with and without a running ship", Args: cobra.NoArgs,
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
-			if q.Type != "" && !slices.Contains(eventTypes(), q.Type) {
-				return usage("no event has type %s; they are %s", q.Type, strings.Join(eventTypes(), ", "))
+			if q.Type != "" && !slices.Contains(api.EventTypes(), q.Type) {
+				return usage("no event has type %s; they are %s", q.Type, strings.Join(api.EventTypes(), ", "))
 			}
 			if since < 0 {
 				return usage("--since %s is less than 0", since)
@@ -59,7 +51,8 @@ func (a *app) eventsCommand() *cobra.Command {
 	cmd.Flags().StringVar(&only, "workspace", "", "only what concerns REPO/NAME")
 	cmd.Flags().StringVar(&q.Type, "type", "", "only events of this type, such as agent.status")
 	cmd.Flags().BoolVar(&q.Calls, "calls", false, "the calls of tools too")
-	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(eventTypes(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("workspace", a.completer(a.workspaceNames))
+	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(api.EventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 

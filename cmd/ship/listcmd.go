@@ -3,10 +3,8 @@ package main
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -42,12 +40,12 @@ func printList(w io.Writer, all []api.Workspace) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WORKSPACE\tACTIVE\tBRANCH\tHEAD\tPATH")
 	for _, ws := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name(ws), activity(ws), clean(deref(ws.Branch, "-")), shortHead(ws), clean(ws.Path))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", workspaceName(ws), activity(ws), clean(deref(ws.Branch, "-")), shortHead(ws), clean(ws.Path))
 	}
 	_ = table.Flush()
 }
 
-func name(ws api.Workspace) string {
+func workspaceName(ws api.Workspace) string {
 	return clean(atlas.ID{Repo: ws.Repo, Name: ws.Name}.String())
 }
 
@@ -78,6 +76,7 @@ func (a *app) statusCommand() *cobra.Command {
 	var watch bool
 	cmd := a.withJSON(&cobra.Command{
 		Use: "status [REPO/NAME]", Short: "Show what each agent does and since when, those who wait for you first", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: a.completer(a.workspaceNames),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			var only *api.WorkspaceName
 			if len(args) == 1 {
@@ -94,7 +93,7 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(all, func(w io.Writer) { printStatus(w, ship, all.Workspaces, only != nil) })
+			return a.print(all, func(w io.Writer) { printStatus(w, w, ship, all.Workspaces, only != nil) })
 		}),
 	})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it as it changes; with --json one value a line")
@@ -120,52 +119,11 @@ func (a *app) status(ctx context.Context, only *api.WorkspaceName) (api.Ship, ap
 	return ship, all, a.asked(err)
 }
 
-const watchPeriod = time.Second
-
-// watchStatus prints anew whenever something has changed. A ship that restarts in between is
-// waited for.
-func (a *app) watchStatus(ctx context.Context, only *api.WorkspaceName) error {
-	var last []byte
-	tick := time.NewTicker(watchPeriod)
-	defer tick.Stop()
-	for {
-		ship, all, err := a.status(ctx, only)
-		if err != nil && last == nil {
-			return err
-		}
-		if err == nil {
-			raw, err := json.Marshal(all)
-			if err != nil {
-				return err
-			}
-			if !bytes.Equal(raw, last) {
-				last = raw
-				a.redraw(raw, ship, all.Workspaces, only != nil)
-			}
-		}
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-	}
-}
-
-func (a *app) redraw(raw []byte, ship api.Ship, all []api.Workspace, detailed bool) {
-	if a.json {
-		fmt.Fprintf(a.stdout, "%s\n", raw)
-		return
-	}
-	if isTerminal(a.stdout) {
-		fmt.Fprint(a.stdout, "\x1b[H\x1b[2J")
-	}
-	printStatus(a.stdout, ship, all, detailed)
-}
-
-func printStatus(w io.Writer, ship api.Ship, all []api.Workspace, detailed bool) {
+// printStatus writes to w, in the colours that fit where it will be shown.
+func printStatus(w, shown io.Writer, ship api.Ship, all []api.Workspace, detailed bool) {
 	now := time.Now()
 	for _, problem := range ship.Problems {
-		fmt.Fprintln(w, colour(w, "31", "! "+clean(problem)))
+		fmt.Fprintln(w, colour(shown, "31", "! "+clean(problem)))
 	}
 	if ship.Version != version() {
 		fmt.Fprintf(w, "! the running ship is version %s, this program is %s\n", clean(ship.Version), version())
@@ -178,19 +136,19 @@ func printStatus(w io.Writer, ship api.Ship, all []api.Workspace, detailed bool)
 	case len(all) == 0:
 		fmt.Fprintln(w, "No workspaces yet. Next: ship create REPO/NAME")
 	default:
-		printStatusTable(w, all, now)
+		printStatusTable(w, shown, all, now)
 	}
 }
 
 // printStatusTable lays the table out first and colours whole lines after, since a colour's
 // bytes would count as width.
-func printStatusTable(w io.Writer, all []api.Workspace, now time.Time) {
+func printStatusTable(w, shown io.Writer, all []api.Workspace, now time.Time) {
 	var plain bytes.Buffer
 	table := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "WORKSPACE\tSTATE\tSINCE\tAGENT\tDOING")
 	for _, ws := range all {
 		state, since, who, what := summary(ws, now)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", name(ws), state, since, who, what)
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", workspaceName(ws), state, since, who, what)
 	}
 	_ = table.Flush()
 	for i, line := range strings.Split(strings.TrimRight(plain.String(), "\n"), "\n") {
@@ -198,18 +156,18 @@ func printStatusTable(w io.Writer, all []api.Workspace, now time.Time) {
 		if i > 0 && all[i-1].Active && all[i-1].Agent != nil {
 			code = stateColour(all[i-1].Agent.State)
 		}
-		fmt.Fprintln(w, colour(w, code, line))
+		fmt.Fprintln(w, colour(shown, code, line))
 	}
 }
 
 func summary(ws api.Workspace, now time.Time) (state, since, who, what string) {
 	switch {
 	case !ws.Active:
-		return "inactive", "-", "-", activity(ws)
+		return "inactive", "-", "-", strings.TrimPrefix(strings.TrimPrefix(activity(ws), "no"), ", ")
 	case ws.Agent == nil && ws.Observed.MCPSeen != nil && !*ws.Observed.MCPSeen:
-		return "no agent", "-", "-", "no MCP client has come since the session began (" + clean(deref(ws.Observed.PaneCommand, "?")) + " runs)"
+		return "no agent", "-", "-", pane(ws) + "no MCP client has come since the session began"
 	case ws.Agent == nil:
-		return "no agent", "-", "-", "an MCP client came, but no agent_init"
+		return "no agent", "-", "-", pane(ws) + "an MCP client came, but no agent_init"
 	}
 	what = clean(ws.Agent.Description)
 	if deref(ws.InactiveReason, "") != "" {
@@ -218,22 +176,34 @@ func summary(ws api.Workspace, now time.Time) (state, since, who, what string) {
 	return string(ws.Agent.State), age(now, ws.Agent.UpdatedAt), clean(ws.Agent.Harness + "/" + ws.Agent.Model), what
 }
 
+// pane says what the session's terminal runs, or how it ended.
+func pane(ws api.Workspace) string {
+	command := clean(deref(ws.Observed.PaneCommand, ""))
+	switch {
+	case command == "":
+		return ""
+	case strings.HasPrefix(command, "exited ") || strings.HasPrefix(command, "ended"):
+		return "its command " + command + "; "
+	}
+	return command + " runs; "
+}
+
 func printDetails(w io.Writer, ws api.Workspace, now time.Time) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(key, value string) { fmt.Fprintf(table, "%s\t%s\n", key, value) }
-	row("workspace", name(ws))
+	row("workspace", workspaceName(ws))
 	row("path", clean(ws.Path))
 	row("active", activity(ws))
 	row("branch", clean(deref(ws.Branch, "-"))+" at "+deref(ws.Head, "-"))
 	if agent := ws.Agent; agent != nil {
-		row("agent", clean(agent.Harness+", "+agent.Model+" ("+agent.Provider+")")+", since "+age(now, agent.StartedAt))
-		row("reports", string(agent.State)+" since "+age(now, agent.UpdatedAt)+": "+clean(agent.Description))
+		row("agent", clean(agent.Harness+", "+agent.Model+" ("+agent.Provider+")")+", registered "+seen(&agent.StartedAt, now))
+		row("reports", strings.TrimSuffix(string(agent.State)+" ("+seen(&agent.UpdatedAt, now)+"): "+clean(agent.Description), ": "))
 	} else {
 		row("agent", "none registered")
 	}
 	row("pane runs", clean(deref(ws.Observed.PaneCommand, "unknown")))
 	row("pane changed", seen(ws.Observed.PaneActivityAt, now))
-	row("last call", seen(ws.Observed.LastCallAt, now))
+	row("last MCP call", seen(ws.Observed.LastCallAt, now))
 	_ = table.Flush()
 }
 
@@ -241,7 +211,10 @@ func seen(at *time.Time, now time.Time) string {
 	if at == nil {
 		return "unknown"
 	}
-	return age(now, *at) + " ago"
+	if text := age(now, *at); text != "now" {
+		return text + " ago"
+	}
+	return "just now"
 }
 
 func (a *app) versionCommand() *cobra.Command {
@@ -251,12 +224,4 @@ func (a *app) versionCommand() *cobra.Command {
 			return a.print(map[string]string{"version": version()}, func(w io.Writer) { fmt.Fprintln(w, version()) })
 		}),
 	})
-}
-
-func executable() string {
-	path, err := os.Executable()
-	if err != nil {
-		return "ship"
-	}
-	return path
 }

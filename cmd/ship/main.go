@@ -63,6 +63,16 @@ func (f *failure) Unwrap() error { return f.err }
 // usage is an error of the command line.
 func usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
 
+// unknown says that there is no such command, and which one may have been meant.
+func unknown(cmd *cobra.Command, word string) error {
+	cmd.SuggestionsMinimumDistance = 2
+	text := fmt.Sprintf("unknown command %q for %q", word, cmd.CommandPath())
+	if near := cmd.SuggestionsFor(word); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return usage("%s", text)
+}
+
 type usageError struct{ text string }
 
 func (u *usageError) Error() string { return u.text }
@@ -82,15 +92,25 @@ func works(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command,
 }
 
 // oneLine says what happened and what to do next, in one line and without the terminal's
-// control characters.
+// control characters. Errors that were joined stand one after the other.
 func oneLine(err error) string {
+	if joined, ok := err.(interface{ Unwrap() []error }); ok {
+		var parts []string
+		for _, part := range joined.Unwrap() {
+			parts = append(parts, oneLine(part))
+		}
+		if err.Error() == errors.Join(joined.Unwrap()...).Error() {
+			return strings.Join(parts, "; and ")
+		}
+	}
 	text := err.Error()
 	var e *api.Error
 	if errors.As(err, &e) {
-		text = strings.TrimSuffix(text, e.Error()) + e.Message
+		said := e.Message
 		if e.Hint != "" {
-			text += "; next: " + e.Hint
+			said += "; next: " + e.Hint
 		}
+		text = strings.Replace(text, e.Error(), said, 1)
 	}
 	return clean(strings.Join(strings.Fields(text), " "))
 }

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"sync"
-	"syscall"
 	"time"
 
 	"fleet/internal/atlas"
@@ -18,16 +18,16 @@ import (
 )
 
 // operatorSocket is ship.sock. Whatever cleans old files may remove it under a running ship, so
-// it is looked after.
+// it is looked after, and made anew for as long as the ship lives.
 type operatorSocket struct {
-	path    string
-	handler http.Handler
-	ship    *ship
+	root, path string
+	server     *http.Server
+	logger     *slog.Logger
+	work       sync.WaitGroup
 
-	mu      sync.Mutex
-	closed  bool
-	current *http.Server
-	info    os.FileInfo
+	mu    sync.Mutex
+	ended bool
+	info  os.FileInfo // of the socket that is listened on
 }
 
 const (
@@ -36,33 +36,39 @@ const (
 	headerDeadline = 10 * time.Second
 )
 
+// listenOperator serves operators until ctx ends; what they wait for then, such as a clone, is
+// broken off. close waits until the last one has his answer.
 func (s *ship) listenOperator(ctx context.Context) (*operatorSocket, error) {
 	dir, err := atlas.MakeSockets(s.root)
 	if err != nil {
 		return nil, err
 	}
-	o := &operatorSocket{path: filepath.Join(dir, atlas.OperatorSocket), ship: s}
 	operator := &server.Operator{
 		Workspaces: s.workspaces, Call: s.server.Call, Info: s.info, Reload: s.reload, Stop: s.stop, Logger: s.logger,
 	}
-	o.handler = operator.Handler()
+	o := &operatorSocket{root: s.root, path: filepath.Join(dir, atlas.OperatorSocket), logger: s.logger}
+	o.server = &http.Server{
+		Handler: operator.Handler(), ReadHeaderTimeout: headerDeadline,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 	if err := o.open(); err != nil {
 		return nil, err
 	}
-	go o.keep(ctx)
+	o.work.Go(func() { o.keep(ctx) })
 	return o, nil
 }
 
 // open listens on the socket's path, in place of what an earlier ship left there: the atlas's
-// lock is ours, so nobody listens on it.
+// lock is ours, so nobody listens on it. A socket that was removed goes on serving those who are
+// connected to it.
 func (o *operatorSocket) open() error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.closed {
+	if o.ended {
 		return nil
 	}
 	// Whatever tidied the socket away may have taken its folder too.
-	if _, err := atlas.MakeSockets(o.ship.root); err != nil {
+	if _, err := atlas.MakeSockets(o.root); err != nil {
 		return err
 	}
 	if err := os.Remove(o.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -74,18 +80,18 @@ func (o *operatorSocket) open() error {
 		return fmt.Errorf("listen for operators: %w", err)
 	}
 	listener.(*net.UnixListener).SetUnlinkOnClose(false)
-	if err := os.Chmod(o.path, 0o600); err != nil {
-		return err
+	err = os.Chmod(o.path, 0o600)
+	if err == nil {
+		o.info, err = os.Lstat(o.path)
 	}
-	if o.info, err = os.Lstat(o.path); err != nil {
-		return err
+	if err != nil {
+		return errors.Join(err, listener.Close())
 	}
-	old := o.current
-	o.current = &http.Server{Handler: o.handler, ReadHeaderTimeout: headerDeadline}
-	go func(s *http.Server) { _ = s.Serve(listener) }(o.current)
-	if old != nil {
-		go func() { _ = old.Close() }()
-	}
+	o.work.Go(func() {
+		if err := o.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+			o.logger.Error("serve operators", "err", err)
+		}
+	})
 	return nil
 }
 
@@ -96,45 +102,41 @@ func (o *operatorSocket) keep(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
+			o.end()
 			return
 		case <-tick.C:
 		}
-		now, err := os.Lstat(o.path)
-		if err == nil && os.SameFile(now, o.info) {
+		if o.stands() {
 			continue
 		}
-		o.ship.logger.Warn("the operators' socket was removed; making it anew")
+		o.logger.Warn("the operators' socket was removed; making it anew")
 		if err := o.open(); err != nil {
-			o.ship.logger.Error("make the operators' socket", "err", err)
+			o.logger.Error("make the operators' socket", "err", err)
 		}
 	}
 }
 
-func (o *operatorSocket) close() {
+func (o *operatorSocket) stands() bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.closed = true
+	now, err := os.Lstat(o.path)
+	return err == nil && os.SameFile(now, o.info)
+}
+
+// end takes no more operators and gives those that are here some seconds.
+func (o *operatorSocket) end() {
+	o.mu.Lock()
+	o.ended = true
+	o.mu.Unlock()
 	ctx, cancel := context.WithTimeout(context.Background(), operatorDrain)
 	defer cancel()
-	if err := o.current.Shutdown(ctx); err != nil {
-		_ = o.current.Close()
+	if err := o.server.Shutdown(ctx); err != nil {
+		_ = o.server.Close()
 	}
-	if now, err := os.Lstat(o.path); err == nil && os.SameFile(now, o.info) {
+	if o.stands() {
 		_ = os.Remove(o.path)
 	}
 }
 
-// isFree says that no process holds the atlas's lock.
-func isFree(root string) (bool, error) {
-	lock, err := atlas.Lock(root)
-	if errors.Is(err, atlas.ErrLocked) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, lock.Unlock()
-}
-
-// detached gives a child a session of its own, so that a closed terminal does not end it.
-func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
+// close waits until all that end began is over.
+func (o *operatorSocket) close() { o.work.Wait() }

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -54,6 +55,7 @@ func (a *app) serveCommand() *cobra.Command {
 type ship struct {
 	root       string
 	background bool
+	bridgeName string // "embedded", or the address of another process's
 	startedAt  time.Time
 	logger     *slog.Logger
 
@@ -96,11 +98,12 @@ func (s *ship) serve(ctx context.Context, secrets map[string]bridge.Secret) erro
 	if err != nil {
 		return err
 	}
-	defer closeBridge()
 	if err := s.open(ctx, caller); err != nil {
+		s.stop()
+		closeBridge()
 		return err
 	}
-	return s.run(ctx, listeners)
+	return s.run(ctx, listeners, closeBridge)
 }
 
 // listen takes the port, and keeps in atlas.json the one that the system chose for port 0.
@@ -135,7 +138,7 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 		return err
 	}
 	s.server, err = server.New(server.Config{
-		Root: s.root, Version: version(), Workspaces: s.workspaces, Tokens: tokens,
+		Version: version(), Workspaces: s.workspaces, Tokens: tokens,
 		Events: s.events, Logger: s.logger,
 		Ready:      func(context.Context) error { return s.events.Probe() },
 		Repository: &repository{bridge: caller, positions: s.workspaces},
@@ -143,35 +146,35 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 	return err
 }
 
-// run serves until ctx ends, and then for as long as requests in flight take, 10 s at most.
-func (s *ship) run(ctx context.Context, listeners *server.Listeners) error {
+// run serves until ctx ends. Clients, operators and the bridge's writes then get some seconds at
+// the same time, so that all is over within ten.
+func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge func()) error {
 	operator, err := s.listenOperator(ctx)
 	if err != nil {
+		s.stop()
+		closeBridge()
 		return err
 	}
-	defer operator.close()
 	// A command that edited atlas.json before the socket was there had nobody to tell.
 	if err := s.reload(ctx); err != nil {
-		return err
+		s.logger.Error("read atlas.json again; what was read before stays in force", "err", err)
 	}
-	ticking := make(chan struct{})
-	go func() { defer close(ticking); s.workspaces.Run(ctx) }()
-	defer func() {
-		<-ticking
-		if err := s.workspaces.Close(context.WithoutCancel(ctx)); err != nil {
-			s.logger.Warn("end the tmux server, which has no sessions", "err", err)
-		}
-	}()
-	defer s.stop()
-	stopHangup := s.onHangup(ctx)
-	defer stopHangup()
-
+	var work sync.WaitGroup
+	work.Go(func() { s.workspaces.Run(ctx) })
+	work.Go(func() { s.onHangup(ctx) })
+	work.Go(func() { <-ctx.Done(); closeBridge() })
 	s.append(api.ShipStarted)
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(ctx, listeners) }()
 	s.logger.Info("ready", "url", fmt.Sprintf("http://127.0.0.1:%d", s.port), "atlas", s.root, "pid", os.Getpid(), "version", version())
 	err = <-served
+	s.stop()
+	operator.close()
+	work.Wait()
 	s.append(api.ShipStopped)
+	if end := s.workspaces.Close(context.WithoutCancel(ctx)); end != nil {
+		s.logger.Warn("end the tmux server, which has no sessions", "err", end)
+	}
 	return err
 }
 
@@ -192,33 +195,47 @@ func (s *ship) reload(context.Context) error {
 	return nil
 }
 
-func (s *ship) onHangup(ctx context.Context) (stop func()) {
+// onHangup reads atlas.json again on each SIGHUP, until ctx ends.
+func (s *ship) onHangup(ctx context.Context) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
-	go func() {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-hangups:
-				if err := s.reload(ctx); err != nil {
-					s.logger.Error("read atlas.json again; the old one stays in force", "err", err)
-				} else {
-					s.logger.Info("atlas.json read again")
-				}
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			if err := s.reload(ctx); err != nil {
+				s.logger.Error("read atlas.json again; the old one stays in force", "err", err)
+			} else {
+				s.logger.Info("atlas.json read again")
 			}
 		}
-	}()
-	return func() { signal.Stop(hangups) }
+	}
 }
 
+// info describes the ship. A problem of the disk is looked for only where one was met: it is
+// asked often.
 func (s *ship) info(ctx context.Context) api.Ship {
 	info := api.Ship{
-		Version: version(), PID: os.Getpid(), Root: s.root, Port: s.port,
+		Version: version(), PID: os.Getpid(), Root: s.root, Port: s.port, Bridge: s.bridgeName,
 		StartedAt: s.startedAt, Background: s.background, Problems: []string{},
 	}
-	if err := errors.Join(s.workspaces.Ready(ctx), s.events.Probe()); err != nil {
-		info.Problems = append(info.Problems, oneLine(err))
+	note := func(err error) {
+		if err != nil {
+			info.Problems = append(info.Problems, oneLine(err))
+		}
+	}
+	note(s.workspaces.Ready(ctx))
+	if s.events.Err() != nil {
+		note(s.events.Probe())
+	}
+	file := s.file.Load()
+	if file.Port != s.port {
+		note(fmt.Errorf("atlas.json says port %d, but this ship serves on %d, so new adapters send nothing; next: ship down, then ship up, or put the port back", file.Port, s.port))
+	}
+	if len(file.Toolsets) > 0 {
+		note(errors.New("atlas.json lists toolsets, which this version does not serve"))
 	}
 	return info
 }

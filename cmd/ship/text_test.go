@@ -38,6 +38,9 @@ func TestAnErrorIsOneLineThatSaysWhatToDoNext(t *testing.T) {
 	if got, want := oneLine(err), "no workspace is called a/b; next: ship create a/b"; got != want {
 		t.Errorf("oneLine = %q, want %q", got, want)
 	}
+	if got, want := oneLine(errors.Join(err, errors.New("no space"))), "no workspace is called a/b; next: ship create a/b; and no space"; got != want {
+		t.Errorf("oneLine of two errors = %q, want %q", got, want)
+	}
 	if got, want := oneLine(fmt.Errorf("clone: %w", err)), "clone: no workspace is called a/b; next: ship create a/b"; got != want {
 		t.Errorf("oneLine of a wrapped error = %q, want %q", got, want)
 	}
@@ -84,7 +87,11 @@ func TestASourceGivesForgeAndNameWithoutAskingAnybody(t *testing.T) {
 		t.Errorf("an unknown host gives %v, want a word about --forge", err)
 	}
 	repo, err := makeRepo("https://git.example.org/acme/widgets", "github", "")
-	if err != nil || repo.APIURL != "https://git.example.org/api/v3" {
-		t.Errorf("a self-hosted GitHub gives %+v, %v", repo, err)
+	if err != nil || repo.APIURL != "" {
+		t.Errorf("a self-hosted GitHub gives %+v, %v; the bridge knows its API", repo, err)
+	}
+	repo, err = makeRepo("https://git.example.org:3000/acme/widgets", "gitea", "")
+	if err != nil || repo.APIURL != "https://git.example.org:3000/api/v1" {
+		t.Errorf("a forge on a port gives %+v, %v", repo, err)
 	}
 }

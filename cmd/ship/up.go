@@ -22,7 +22,8 @@ const firstWorkspace = "main"
 
 func (a *app) upCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "up [URL|PATH]", Short: "Newcomer's one command: an atlas, a running ship, an active workspace", Args: cobra.MaximumNArgs(1),
+		Use: "up [URL|PATH]", SuggestFor: []string{"start"}, Short: "Newcomer's one command: an atlas, a running ship, an active workspace", Args: cobra.MaximumNArgs(1),
+		ValidArgsFunction: files,
 		Long: "Makes an atlas at ~/fleet if none is found above, starts the ship in the background, registers the repository,\n" +
 			"creates and activates its workspace main, and prints what to do next. A second run changes nothing.",
 		RunE: works(func(cmd *cobra.Command, args []string) error {
@@ -63,16 +64,16 @@ func (a *app) rootOrNew() (string, error) {
 	if len(candidates) == 0 {
 		return "", hint(err, "name the atlas's directory: ship up --atlas DIR …")
 	}
-	var failed error
+	var failed []string
 	for _, dir := range candidates {
 		root, err := atlas.Init(dir, freePort())
 		if err == nil {
 			fmt.Fprintf(a.stderr, "made an atlas at %s\n", clean(root))
 			return root, nil
 		}
-		failed = errors.Join(failed, err)
+		failed = append(failed, err.Error())
 	}
-	return "", hint(failed, "name another directory: ship up --atlas DIR …")
+	return "", fmt.Errorf("%s; next: name another directory, as in: ship up --atlas /srv/fleet …", strings.Join(failed, "; "))
 }
 
 // freePort is the usual port, or 0, which lets the system choose, where another program has it.
@@ -165,6 +166,9 @@ func sourceRepo(source string) (atlas.Repo, string, error) {
 		if err != nil {
 			return atlas.Repo{}, "", err
 		}
+		if _, err := os.Stat(local); err != nil {
+			return atlas.Repo{}, "", fmt.Errorf("%s is neither a URL that git knows nor a path that exists; next: give a URL such as https://github.com/OWNER/NAME", clean(source))
+		}
 		if source = atlas.Checkout(local); source == "" {
 			if source = local; !isBare(local) {
 				return atlas.Repo{}, "", fmt.Errorf("%s is not in a git repository; next: git clone one, or give ship up a URL", clean(local))
@@ -172,6 +176,10 @@ func sourceRepo(source string) (atlas.Repo, string, error) {
 		}
 	}
 	repo, err := makeRepo(source, "", "")
+	var u *usageError
+	if errors.As(err, &u) {
+		return repo, "", fmt.Errorf("%w, as in: ship repo add NAME %s --forge FORGE, then ship create NAME/main and ship activate NAME/main", err, atlas.Quote(source))
+	}
 	if err != nil {
 		return repo, "", err
 	}

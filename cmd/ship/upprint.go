@@ -12,53 +12,67 @@ import (
 // printUp says what runs and what to do next. Every command it prints works as it stands, from
 // any directory.
 func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
-	self := atlas.Quote(executable())
-	if found, err := a.root(); err != nil || found != ship.Root {
-		self += " --atlas " + atlas.Quote(ship.Root)
-	}
 	p := func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
 	p("Fleet is up: ship %s serves the atlas %s on 127.0.0.1:%d.", clean(ship.Version), clean(ship.Root), ship.Port)
-	p("Form: one user. Tokens tell agents apart, but any process of this user can read them; for the hard form")
-	p("give each ship a user or container of its own (README, \"What it holds against\").")
+	for _, line := range form(ship) {
+		p("%s", line)
+	}
 	for _, problem := range ship.Problems {
 		p("! %s", clean(problem))
 	}
 	if t == nil {
-		p("\nNext: %s up PATH-OR-URL-OF-A-REPOSITORY", self)
+		p("\nNext:\n  %s", a.commandLine(ship.Root, "up PATH-OR-URL-OF-A-REPOSITORY"))
 		return
 	}
-	name := targetName(*t)
-	p("\nWorkspace %s is active, at %s.\n\nNext:", name, clean(filepath.Join(ship.Root, t.Repo, t.Name)))
-	p("  look at what an agent will find     (cd %s && %s --check)", atlas.Quote(filepath.Join(ship.Root, t.Repo, t.Name)), atlas.Quote(adapterPath()))
-	for _, line := range harnessSteps() {
-		p("  %s", line)
+	id := atlas.ID{Repo: t.Repo, Name: t.Name}
+	dir := id.Dir(ship.Root)
+	p("\nWorkspace %s is active, at %s.\n\nNext:", id.Shell(), clean(dir))
+	step := func(what, command string) { p("  %s\n      %s", what, command) }
+	step("see what an agent there will find:", "(cd "+atlas.Quote(dir)+" && "+atlas.Quote(adapterPath())+" --check)")
+	for _, s := range harnessSteps() {
+		step(s[0], s[1])
 	}
-	p("  go into the session, start it there %s attach %s    (leave it with Ctrl-b d)", self, name)
-	p("  see who works and who waits for you %s status", self)
-	p("  stop the ship; sessions live on     %s down", self)
+	step("go into its session and start your harness there (leave it with Ctrl-b d):", a.commandLine(ship.Root, "attach", id.Shell()))
+	step("see who works, and who waits for you:", a.commandLine(ship.Root, "status"))
+	step("stop the ship; sessions live on without it, unless you add --sessions:", a.commandLine(ship.Root, "down"))
 	p("\nAn agent there can now register itself (agent_init), report what it does (agent_status) and read that back")
-	p("(agent_status_get). Its repo_* tools answer with an error that says what is missing, until a bridge is configured.")
+	p("(agent_status_get). For issues, pull requests and CI (repo_*), register a repository by its forge's URL and")
+	p("give the bridge a token: %s", a.commandLine(ship.Root, "credential add HOST"))
+}
+
+// form says how far the running form holds.
+func form(ship api.Ship) []string {
+	if ship.Bridge != "embedded" {
+		return []string{
+			"Form: the forge credentials are with the bridge at " + clean(ship.Bridge) + ". Where that runs as another user, and this ship has",
+			"a user or container of its own, this is the hard form (README, \"What it holds against, and what not\").",
+		}
+	}
+	return []string{
+		"Form: one user, the bridge embedded. Tokens tell agents apart, but any process of this user can read them, and the",
+		"forge credentials too; for the hard form see README, \"What it holds against, and what not\".",
+	}
 }
 
 // adapterPath is agent-mcp as it was built beside this program.
 func adapterPath() string { return filepath.Join(filepath.Dir(executable()), "agent-mcp") }
 
 // harnessSteps gives a registration for each harness that is installed, else how to register
-// any.
-func harnessSteps() []string {
+// any: what it does, and the command.
+func harnessSteps() [][2]string {
 	adapter := atlas.Quote(adapterPath())
-	var steps []string
-	for _, h := range []struct{ program, title, command string }{
-		{"claude", "register Claude Code, once          ", "claude mcp add -s user fleet-agent -- " + adapter},
-		{"codex", "register Codex, once                ", "codex mcp add fleet-agent -- " + adapter},
-		{"gemini", "register Gemini CLI, once           ", "gemini mcp add -s user fleet-agent " + adapter},
+	var steps [][2]string
+	for _, h := range []struct{ program, name, command string }{
+		{"claude", "Claude Code", "claude mcp add -s user fleet-agent -- " + adapter},
+		{"codex", "Codex", "codex mcp add fleet-agent -- " + adapter},
+		{"gemini", "Gemini CLI", "gemini mcp add -s user fleet-agent " + adapter},
 	} {
 		if _, err := exec.LookPath(h.program); err == nil {
-			steps = append(steps, h.title+h.command)
+			steps = append(steps, [2]string{"register " + h.name + ", once:", h.command})
 		}
 	}
 	if steps == nil {
-		steps = []string{"register your harness, once         an MCP server called fleet-agent over stdio, command " + adapter + ", no arguments"}
+		steps = [][2]string{{"register your harness, once, with an MCP server called fleet-agent over stdio, whose command without arguments is:", adapter}}
 	}
 	return steps
 }

@@ -16,6 +16,7 @@ func (a *app) createCommand() *cobra.Command {
 	var branch, from string
 	cmd := &cobra.Command{
 		Use: "create REPO/NAME", Short: "Clone a registered repository into a new workspace", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completer(a.newNames),
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			progress := newProgress(a.stderr)
 			made, err := c.Create(ctx, api.CreateRequest{WorkspaceName: t, Branch: branch, From: from}, progress.show)
@@ -23,7 +24,7 @@ func (a *app) createCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s is at %s, on %s.\nNext: ship activate %[1]s\n", targetName(t), clean(made.Path), clean(deref(made.Branch, "a detached HEAD")))
+			fmt.Fprintf(a.stdout, "%s is at %s, on %s.\nNext: %s\n", targetName(t), clean(made.Path), clean(deref(made.Branch, "a detached HEAD")), a.next("activate", targetName(t)))
 			return nil
 		}),
 	}
@@ -36,6 +37,7 @@ func (a *app) activateCommand() *cobra.Command {
 	var names []string
 	cmd := &cobra.Command{
 		Use: "activate REPO/NAME [-- CMD ARG…]", Short: "Start a workspace's tmux session, with its token", Args: commandAfterDash,
+		ValidArgsFunction: a.completer(a.workspaceNames),
 		Long: "Start a workspace's tmux session, in which CMD runs, else your shell. The session holds the workspace's token;\n" +
 			"of your environment only what a terminal needs reaches it, and what you name with --env.",
 		PreRunE: func(*cobra.Command, []string) error { return checkNames(names) },
@@ -47,7 +49,7 @@ func (a *app) activateCommand() *cobra.Command {
 			if _, err := c.Activate(ctx, api.ActivateRequest{WorkspaceName: t, Env: env, Command: command}); err != nil {
 				return err
 			}
-			fmt.Fprintf(a.stdout, "%s is active.\nNext: ship attach %[1]s\n", targetName(t))
+			fmt.Fprintf(a.stdout, "%s is active.\nNext: %s\n", targetName(t), a.next("attach", targetName(t)))
 			return nil
 		}),
 	}
@@ -93,6 +95,7 @@ func namedEnv(names []string) (map[string]string, error) {
 func (a *app) deactivateCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "deactivate REPO/NAME", Short: "Revoke a workspace's token and end its session", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completer(a.workspaceNames),
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			if _, err := c.Deactivate(ctx, t); err != nil {
 				return err
@@ -107,7 +110,8 @@ func (a *app) removeCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
 		Use: "remove REPO/NAME", Aliases: []string{"rm"}, Short: "Delete a workspace's checkout", Args: cobra.ExactArgs(1),
-		Long: "Delete a workspace's checkout. Refuses an active workspace, and anything uncommitted, unpushed or stashed unless --force is given.",
+		ValidArgsFunction: a.completer(a.workspaceNames),
+		Long:              "Delete a workspace's checkout. Refuses an active workspace, and anything uncommitted, unpushed or stashed unless --force is given.",
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			if err := c.Remove(ctx, api.RemoveRequest{WorkspaceName: t, Force: force}); err != nil {
 				return err
@@ -124,6 +128,7 @@ func (a *app) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "token", Short: "Rotate a workspace's token"}
 	cmd.AddCommand(&cobra.Command{
 		Use: "rotate REPO/NAME", Short: "Give a workspace a new token and revoke the old one", Args: cobra.ExactArgs(1),
+		ValidArgsFunction: a.completer(a.workspaceNames),
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			if err := c.Rotate(ctx, t); err != nil {
 				return err

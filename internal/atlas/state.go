@@ -18,9 +18,10 @@ import (
 const (
 	// StateDirName is the folder of the ship's own files, below the atlas's root, mode 0700.
 	StateDirName = ".ship"
-	// The sockets in the folder that Sockets gives.
+	// OperatorSocket, TmuxSocket and BridgeSocket are the sockets in the folder that Sockets gives.
 	OperatorSocket = "ship.sock"
 	TmuxSocket     = "tmux.sock"
+	BridgeSocket   = "bridge.sock"
 
 	// A socket's path has 107 bytes at most on Linux, 103 on macOS.
 	maxSocketPath = 100

@@ -199,7 +199,7 @@ func (m *Manager) Rotate(ctx context.Context, id atlas.ID) error {
 	}
 	defer s.unlock()
 	if !m.Active(id) {
-		return notActive(id)
+		return m.notActive(id)
 	}
 	tok := token.Mint()
 	m.c.Tokens.Add(tok, id)
