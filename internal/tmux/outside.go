@@ -5,14 +5,12 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 )
 
 // SessionEnv reads the named variables of one session over the server's socket, for a process
 // that did not inherit them. It starts no server, takes one call and at most two seconds. A
-// variable that the session lacks is absent. Values that hold "|" do not survive, except in the
-// last one.
+// variable that the session lacks is absent.
 func SessionEnv(ctx context.Context, socket, session string, names ...string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
@@ -21,24 +19,25 @@ func SessionEnv(ctx context.Context, socket, session string, names ...string) (m
 		return nil, err
 	}
 	c := client{path: path, socket: socket, conf: os.DevNull, env: Environ(os.Environ())}
-	format := "#{session_name}"
+	layouts := []layout{{[]string{"#{session_name}"}, ""}}
 	for _, n := range names {
 		if !isName(n) {
 			return nil, fmt.Errorf("%q is not a variable's name", n)
 		}
-		format += "|#{" + n + "}"
+		layouts = append(layouts, layout{[]string{"#{session_name}"}, "#{" + n + "}"})
 	}
-	out, err := c.run(ctx, "", "display-message", "-p", "-t", exactly(session), format)
+	records, err := list(ctx, c.run, layouts, func(format string) []string {
+		return []string{"display-message", "-p", "-t", exactly(session), format}
+	})
 	if err != nil {
 		return nil, err
 	}
-	fields := strings.SplitN(strings.TrimSuffix(out, "\n"), "|", len(names)+1)
-	if fields[0] != session || len(fields) != len(names)+1 {
+	if len(records) != len(layouts) || records[0].fields[0] != session {
 		return nil, &Error{Kind: NoSession}
 	}
 	values := map[string]string{}
 	for i, n := range names {
-		if v := fields[i+1]; v != "" {
+		if v := records[i+1].text; v != "" {
 			values[n] = v
 		}
 	}

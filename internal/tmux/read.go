@@ -14,22 +14,26 @@ type Session struct {
 }
 
 // Sessions lists all sessions and reads the named variables and user options ("@…") of each, in
-// one call. Values that hold a "|" or a newline do not survive it, except in the last one a "|".
+// one call. Values come whole, newlines and all.
 func (s *Server) Sessions(ctx context.Context, names ...string) ([]Session, error) {
-	format := "#{session_name}"
+	// A record of each value: they are the session's, and none may pass for another.
+	layouts := []layout{{[]string{"#{session_name}"}, ""}}
 	for _, n := range names {
-		format += "|#{" + n + "}"
+		layouts = append(layouts, layout{[]string{"#{session_name}"}, "#{" + n + "}"})
 	}
-	out, err := s.run(ctx, "", "list-sessions", "-F", format)
+	records, err := list(ctx, s.run, layouts, func(format string) []string {
+		return []string{"list-sessions", "-F", format}
+	})
 	if err != nil {
 		return nil, err
 	}
 	var sessions []Session
-	for l := range strings.Lines(out) {
-		fields := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", len(names)+1)
-		if len(fields) == len(names)+1 {
-			sessions = append(sessions, Session{fields[0], fields[1:]})
+	for ; len(records) >= len(layouts); records = records[len(layouts):] {
+		one := Session{Name: records[0].fields[0]}
+		for _, r := range records[1:len(layouts)] {
+			one.Values = append(one.Values, r.text)
 		}
+		sessions = append(sessions, one)
 	}
 	return sessions, nil
 }
@@ -42,15 +46,21 @@ type Pane struct {
 	DeadStatus string // exit status of a dead one; empty where a signal ended it, or not known yet
 	DeadSignal string // what ended a dead one; empty below tmux 3.3
 	ActivityAt time.Time
-	Command    string // what runs in the foreground
-	Dir        string // of the foreground process; only from FirstPane
+	Command    string // what the foreground process calls itself, without control characters, cut to 200 bytes
+	Dir        string // of the foreground process, as it is; only from FirstPane
 }
 
 // Panes lists the panes of all sessions in one call. How a dead one ended can be missing until
 // the next call.
 func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
-	const format = "#{session_name}|#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_dead_signal}|#{window_activity}|#{pane_current_command}"
-	out, err := s.run(ctx, "", "list-panes", "-a", "-F", format)
+	layouts := []layout{{
+		[]string{
+			"#{session_name}", "#{pane_id}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}", "#{window_activity}",
+		}, "#{pane_current_command}",
+	}}
+	records, err := list(ctx, s.run, layouts, func(format string) []string {
+		return []string{"list-panes", "-a", "-F", format}
+	})
 	if Is(err, NoSession) { // "no current target": the server has no session left, so no pane
 		return nil, nil
 	}
@@ -59,21 +69,16 @@ func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 	}
 	var panes []Pane
 	unreaped := false
-	for l := range strings.Lines(out) {
-		f := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", 7)
-		if len(f) != 7 {
-			continue
-		}
-		id, err1 := strconv.Atoi(strings.TrimPrefix(f[1], "%"))
-		seconds, err2 := strconv.ParseInt(f[5], 10, 64)
-		if err1 != nil || err2 != nil {
+	for _, r := range records {
+		f := r.fields
+		id, at := paneID(f[1]), activity(f[5])
+		if id < 0 || at.IsZero() {
 			continue
 		}
 		p := Pane{
-			Session: f[0], ID: id, Dead: f[2] == "1", DeadStatus: f[3], DeadSignal: f[4],
-			ActivityAt: time.Unix(seconds, 0).UTC(), Command: f[6],
+			Session: f[0], ID: id, Dead: f[2] == "1", DeadStatus: f[3], DeadSignal: f[4], ActivityAt: at, Command: printable(r.text),
 		}
-		unreaped = unreaped || p.Dead && p.DeadStatus == "" && p.DeadSignal == ""
+		unreaped = unreaped || p.unreaped()
 		panes = append(panes, p)
 	}
 	if unreaped {
@@ -82,27 +87,54 @@ func (s *Server) Panes(ctx context.Context) ([]Pane, error) {
 	return panes, nil
 }
 
+// unreaped says that tmux lost the news of how a dead pane ended.
+func (p Pane) unreaped() bool { return p.Dead && p.DeadStatus == "" && p.DeadSignal == "" }
+
+// paneID reads "%12", and gives -1 for anything else.
+func paneID(s string) int {
+	digits, ok := strings.CutPrefix(s, "%")
+	id, err := strconv.ParseUint(digits, 10, 31)
+	if !ok || err != nil {
+		return -1
+	}
+	return int(id)
+}
+
+// activity reads seconds since 1970, and gives the zero time for what has no year of four digits.
+func activity(s string) time.Time {
+	seconds, err := strconv.ParseUint(s, 10, 63)
+	at := time.Unix(int64(seconds), 0).UTC()
+	if err != nil || at.Year() > 9999 {
+		return time.Time{}
+	}
+	return at
+}
+
 // FirstPane is a session's oldest pane, without Command and ActivityAt, and with Dir. It fails
-// with NoSession where there is no such session.
+// with NoSession where there is no such session. How a dead one ended can be missing until the
+// next call.
 func (s *Server) FirstPane(ctx context.Context, session string) (Pane, error) {
-	const format = "#{pane_id}|#{pane_dead}|#{pane_dead_status}|#{pane_current_path}"
-	out, err := s.run(ctx, "", "list-panes", "-s", "-t", exactly(session), "-F", format)
+	layouts := []layout{{
+		[]string{"#{pane_id}", "#{pane_dead}", "#{pane_dead_status}", "#{pane_dead_signal}"}, "#{pane_current_path}",
+	}}
+	records, err := list(ctx, s.run, layouts, func(format string) []string {
+		return []string{"list-panes", "-s", "-t", exactly(session), "-F", format}
+	})
 	if err != nil {
 		return Pane{}, err
 	}
 	oldest := Pane{ID: -1}
-	for l := range strings.Lines(out) {
-		f := strings.SplitN(strings.TrimSuffix(l, "\n"), "|", 4)
-		if len(f) != 4 {
-			continue
-		}
-		id, err := strconv.Atoi(strings.TrimPrefix(f[0], "%"))
-		if err == nil && (oldest.ID < 0 || id < oldest.ID) {
-			oldest = Pane{Session: session, ID: id, Dead: f[1] == "1", DeadStatus: f[2], Dir: f[3]}
+	for _, r := range records {
+		f := r.fields
+		if id := paneID(f[0]); id >= 0 && (oldest.ID < 0 || id < oldest.ID) {
+			oldest = Pane{Session: session, ID: id, Dead: f[1] == "1", DeadStatus: f[2], DeadSignal: f[3], Dir: r.text}
 		}
 	}
 	if oldest.ID < 0 {
 		return Pane{}, &Error{Kind: NoSession}
+	}
+	if oldest.unreaped() {
+		s.reap()
 	}
 	return oldest, nil
 }
