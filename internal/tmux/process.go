@@ -9,8 +9,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-
-	"github.com/google/renameio/v2"
 )
 
 // process is the server's, told apart from a later one with the same id by when it started.
@@ -33,7 +31,7 @@ func (s *Server) remember(pid string) error {
 	if old := s.process.Swap(&p); old != nil && *old == p {
 		return nil
 	}
-	return renameio.WriteFile(s.pidFile, fmt.Appendf(nil, "%d %s\n", p.pid, p.started), 0o600)
+	return replace(s.pidFile, fmt.Sprintf("%d %s\n", p.pid, p.started))
 }
 
 func (s *Server) known() process {

@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -28,12 +29,15 @@ type Config struct {
 	// Environ is the operator's environment. What Environ lets through becomes the server's, and
 	// so every pane's.
 	Environ []string
+	// Logger gets what goes wrong and keeps nobody from working; nil: nobody is told.
+	Logger *slog.Logger
 }
 
 // Server is a private tmux server. It is safe for concurrent use.
 type Server struct {
 	client
 	pidFile string
+	logger  *slog.Logger
 	process atomic.Pointer[process] // nil before Start
 }
 
@@ -49,7 +53,10 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 			path: path, socket: c.Socket, env: Environ(c.Environ),
 			conf: filepath.Join(filepath.Dir(c.Socket), "tmux.conf"),
 		},
-		pidFile: c.PIDFile,
+		pidFile: c.PIDFile, logger: c.Logger,
+	}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
 	}
 	if s.pidFile == "" {
 		s.pidFile = c.Socket + ".pid"
@@ -63,13 +70,19 @@ func Open(ctx context.Context, c Config) (*Server, error) {
 
 // Start sees to a running server with our options and environment, and leaves one that runs
 // already, and its sessions, as they are. A server whose socket file was removed is found again
-// by its process id and told to make a new one, rather than left behind with its sessions.
+// by its process id and told to make a new one, rather than left behind with its sessions. On a
+// full disk it fails only where no server runs and the configuration is not there from before.
 func (s *Server) Start(ctx context.Context) error {
-	if err := renameio.WriteFile(s.conf, []byte(options), 0o600); err != nil {
-		return fmt.Errorf("write tmux's configuration: %w", err)
-	}
+	conf := replace(s.conf, options)
 	if _, err := os.Lstat(s.socket); errors.Is(err, os.ErrNotExist) {
 		s.revive(ctx)
+	}
+	if conf != nil {
+		// Only a server that begins reads the file; prepare gives it to one that runs already.
+		if s.Ping(ctx) != nil {
+			return fmt.Errorf("write tmux's configuration: %w", conf)
+		}
+		s.logger.Warn("write tmux's configuration", "err", conf)
 	}
 	for began := time.Now(); ; {
 		_, err := s.client.run(ctx, "", "start-server")
@@ -86,6 +99,16 @@ func (s *Server) Start(ctx context.Context) error {
 		case <-time.After(startPause):
 		}
 	}
+}
+
+// replace writes a file of ours, and leaves one alone that holds text already: a disk may be full.
+func replace(path, text string) error {
+	if st, err := os.Lstat(path); err == nil && st.Mode().IsRegular() && st.Size() == int64(len(text)) {
+		if have, err := os.ReadFile(path); err == nil && string(have) == text {
+			return nil
+		}
+	}
+	return renameio.WriteFile(path, []byte(text), 0o600)
 }
 
 // How long Start waits for another server to be gone, and between its looks.
@@ -131,7 +154,8 @@ func (s *Server) prepare(ctx context.Context) error {
 	}
 	pid, global, _ := strings.Cut(out, "\n")
 	if err := s.remember(pid); err != nil {
-		return err
+		// Only a server whose socket was removed is found by it.
+		s.logger.Warn("keep tmux's process id", "err", err)
 	}
 	return s.scrub(ctx, global)
 }

@@ -81,6 +81,7 @@ func Open(ctx context.Context, c Config) (*Manager, error) {
 		Socket:  filepath.Join(sockets, atlas.TmuxSocket),
 		PIDFile: filepath.Join(atlas.StateDir(c.Root), "tmux.pid"),
 		Environ: c.Environ,
+		Logger:  c.Logger,
 	})
 	if err != nil {
 		return nil, unavailable("", err)
