@@ -27,9 +27,16 @@ var ErrNoShip = errors.New("no ship answers")
 const (
 	dialTimeout   = 2 * time.Second
 	maxAnswerLine = 4 << 20
+
+	// What a ship has to answer in where the caller sets no deadline.
+	usualPatience  = 30 * time.Second
+	callPatience   = toolTimeout + usualPatience
+	removePatience = 10 * time.Minute // a checkout may hold a million files
 )
 
-// NewClient does no I/O.
+// NewClient does no I/O. Where the context of a call has no deadline, a ship that does not answer
+// in half a minute, a tool in 90 s, or a removal in ten minutes, is an Unavailable that says what
+// to do. Create may take as long as it takes.
 func NewClient(socket string) *Client {
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
 		return (&net.Dialer{Timeout: dialTimeout}).DialContext(ctx, "unix", socket)
@@ -127,15 +134,49 @@ func (c *Client) Create(ctx context.Context, r api.CreateRequest, progress func(
 // call is the twin of method.
 func call[Req, Resp any](ctx context.Context, c *Client, name string, req Req) (Resp, error) {
 	var answer Resp
+	if _, set := ctx.Deadline(); !set {
+		limit := patience(name)
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeoutCause(ctx, limit, unheard(name, limit))
+		defer cancel()
+	}
 	resp, err := c.post(ctx, name, req)
 	if err != nil {
 		return answer, err
 	}
 	defer resp.Body.Close()
 	if err := json.NewDecoder(resp.Body).Decode(&answer); err != nil {
-		return answer, fmt.Errorf("read the ship's answer to %s: %w", name, err)
+		return answer, cutOff(ctx, fmt.Errorf("read the ship's answer to %s: %w", name, err))
 	}
 	return answer, nil
+}
+
+func patience(name string) time.Duration {
+	switch name {
+	case "call":
+		return callPatience
+	case "remove":
+		return removePatience
+	}
+	return usualPatience
+}
+
+func unheard(name string, limit time.Duration) error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: "no_answer",
+		Message: fmt.Sprintf("the ship did not answer to %s within %s; it may still do it", name, limit),
+		Hint:    "look at ship.log in the atlas's folder .ship; if the ship hangs, end its process, then run: ship up",
+	}
+}
+
+// cutOff gives err, or what our own deadline says where that was the cause.
+func cutOff(ctx context.Context, err error) error {
+	var late *api.Error
+	if errors.As(context.Cause(ctx), &late) {
+		late.Err = err
+		return late
+	}
+	return err
 }
 
 func (c *Client) post(ctx context.Context, name string, req any) (*http.Response, error) {
@@ -154,7 +195,7 @@ func (c *Client) post(ctx context.Context, name string, req any) (*http.Response
 		if errors.As(err, &op) && op.Op == "dial" {
 			return nil, fmt.Errorf("%w on %s: %w", ErrNoShip, c.socket, op.Err)
 		}
-		return nil, fmt.Errorf("ask the ship to %s: %w", name, err)
+		return nil, cutOff(ctx, fmt.Errorf("ask the ship to %s: %w", name, err))
 	}
 	if resp.StatusCode == http.StatusOK {
 		return resp, nil

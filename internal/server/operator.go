@@ -61,8 +61,20 @@ func method[Req, Resp any](o *Operator, f func(context.Context, Req) (Resp, erro
 			o.refuse(w, err)
 			return
 		}
-		w.Header().Set("Content-Type", "application/json")
-		_ = json.NewEncoder(w).Encode(resp)
+		// Encoded before the status is sent: an empty 200 would look like a ship of another version.
+		body, err := json.Marshal(resp)
+		if err != nil {
+			o.refuse(w, unencodable(err))
+			return
+		}
+		send(w, http.StatusOK, append(body, '\n'))
+	}
+}
+
+func unencodable(err error) error {
+	return &api.Error{
+		Code: api.Internal, Reason: "unencodable_answer", Message: "it was done, but the ship cannot put its answer into JSON",
+		Hint: "see the ship's log for the cause", Err: err,
 	}
 }
 
@@ -101,9 +113,12 @@ func decodeBody(w http.ResponseWriter, r *http.Request, into any) error {
 // refuse answers with err, and logs its cause, which does not leave the ship.
 func (o *Operator) refuse(w http.ResponseWriter, err error) {
 	e := o.asError(err)
-	w.Header().Set("Content-Type", "application/json")
-	w.WriteHeader(e.Code.HTTPStatus())
-	_ = json.NewEncoder(w).Encode(e)
+	body, err := json.Marshal(e)
+	if err != nil {
+		plain(w, http.StatusInternalServerError, "internal error\n")
+		return
+	}
+	send(w, e.Code.HTTPStatus(), append(body, '\n'))
 }
 
 func (o *Operator) asError(err error) *api.Error {
@@ -211,7 +226,9 @@ func (o *Operator) create(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		last = api.CreateStep{Error: o.asError(err)}
 	}
-	steps.send(last)
+	if err := steps.send(last); err != nil {
+		_ = steps.send(api.CreateStep{Error: o.asError(unencodable(err))})
+	}
 }
 
 // stepWriter turns what git prints, lines that end in \n or \r, into steps.
@@ -229,7 +246,7 @@ func (s *stepWriter) Write(p []byte) (int, error) {
 			break
 		}
 		if line := strings.TrimSpace(text[:i]); line != "" {
-			s.send(api.CreateStep{Progress: line})
+			_ = s.send(api.CreateStep{Progress: line}) // who hung up is told by the request's context
 		}
 		text = text[i+1:]
 	}
@@ -237,7 +254,7 @@ func (s *stepWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func (s *stepWriter) send(step api.CreateStep) {
-	_ = s.encoder.Encode(step)
-	_ = s.flush()
+// send writes nothing of a step that cannot be encoded.
+func (s *stepWriter) send(step api.CreateStep) error {
+	return errors.Join(s.encoder.Encode(step), s.flush())
 }
