@@ -48,8 +48,12 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 	if err != nil {
 		return err
 	}
+	dir, err := bridge.CredentialDir(os.Getenv)
+	if err != nil {
+		dir = "" // a user without a home keeps none there
+	}
 	store, err := bridge.NewCredentialStore(bridge.CredentialStoreConfig{
-		Environment: secrets, Configured: configured,
+		Dir: dir, Environment: secrets, Configured: configured,
 		Registered: func() []bridge.Registration { return bridge.Registrations(file.Repos) },
 	})
 	if err != nil {
