@@ -118,7 +118,9 @@ func (m *Manager) settled(ctx context.Context, session tmux.NewSession, before o
 		if err != nil {
 			return err
 		}
-		if pane.Dead || pane.Dir == session.Dir {
+		// Until it is known how a dead pane ended, its window, and with it the session, may still go.
+		unknown := pane.Dead && pane.DeadStatus == "" && pane.DeadSignal == ""
+		if !unknown && (pane.Dead || pane.Dir == session.Dir) {
 			break
 		}
 		time.Sleep(5 * time.Millisecond) // between fork and chdir

@@ -166,7 +166,9 @@ func failing(t *testing.T, f *fleet, script string) {
 
 func TestABrokenActivationLeavesNothing(t *testing.T) {
 	for what, script := range map[string]string{
-		"the command ends at once":       `case "$*" in *list-panes\ -s*) while tmux "$@"; do :; done;; esac`,
+		// It waits until the session is gone. tmux 3.3a forgets one process in five on a busy machine
+		// until the next one ends, hence the signal.
+		"the command ends at once":       `case "$*" in *list-panes\ -s*) while tmux "$@"; do kill -CHLD "$(tmux -N -S "$4" display-message -p "#{pid}")"; done;; esac`,
 		"the session cannot be made":     `case "$*" in *source-file*) in=$(cat); case "$in" in *new-session*) exit 1;; *) printf '%s\n' "$in" | exec tmux "$@";; esac;; esac`,
 		"it is made and the rest fails":  `case "$*" in *source-file*) in=$(cat); case "$in" in *new-session*) printf '%s\n' "$in" | tmux "$@"; exit 1;; *) printf '%s\n' "$in" | exec tmux "$@";; esac;; esac`,
 		"it cannot be looked at":         `case "$*" in *list-panes\ -s*) exit 1;; esac`,
