@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
@@ -17,36 +16,6 @@ func TestHealthSaysThatTheShipServes(t *testing.T) {
 	p := open(t)
 	if g := p.do(p.request("GET", "/healthz", nil)); g.status != 200 || g.body != "ok\n" {
 		t.Errorf("%d %q, want ok", g.status, g.body)
-	}
-}
-
-func TestReadinessNamesWhatIsBroken(t *testing.T) {
-	var full error
-	p := open(t, func(c *Config) { c.Ready = func(context.Context) error { return full } })
-	ready := func() (status int, state struct {
-		Ready  bool
-		Broken []struct{ Part, Error string }
-	},
-	) {
-		g := p.do(p.request("GET", "/readyz", nil))
-		if err := json.Unmarshal([]byte(g.body), &state); err != nil {
-			t.Fatalf("%q: %v", g.body, err)
-		}
-		return g.status, state
-	}
-	if status, s := ready(); status != 200 || !s.Ready || len(s.Broken) != 0 {
-		t.Errorf("%d %+v, want ready", status, s)
-	}
-	full = errors.New("no space left on device")
-	if status, s := ready(); status != 503 || s.Ready || len(s.Broken) != 1 || s.Broken[0].Part != "storage" || s.Broken[0].Error != full.Error() {
-		t.Errorf("%d %+v, want the disk", status, s)
-	}
-	p.workspaces.broken = errors.New("tmux does not answer")
-	if status, s := ready(); status != 503 || len(s.Broken) != 2 || s.Broken[0].Part != "workspaces" || s.Broken[0].Error != "tmux does not answer" {
-		t.Errorf("%d %+v, want tmux and the disk", status, s)
-	}
-	if g := p.do(p.request("GET", "/healthz", nil)); g.status != 200 {
-		t.Errorf("healthz %d while something is broken, want 200", g.status)
 	}
 }
 

@@ -72,6 +72,7 @@ type Server struct {
 	refusals    throttle // auth.refused events of requests without a valid token
 	trespasses  throttle // auth.refused events of a valid token on another's path
 	callLog     quietly
+	readiness   readiness
 	bodyTimeout time.Duration
 	toolTimeout time.Duration
 }
