@@ -146,8 +146,8 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 		_, _ = b.desk.audit.append(i.outcomeLine())
 		return nil, unstored
 	}
+	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
 	i.Written, err = b.ask(ctx, c, i)
-	b.reads.forget(c.resource(), i.Write.Number)
 	switch {
 	case err == nil:
 		i.State = intentDone
@@ -163,7 +163,6 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 	if i.State != intentDone {
 		return nil, unknownOutcome(i)
 	}
-	b.reads.forget(c.resource(), i.Write.Number)
 	return encode(i.Written)
 }
 
