@@ -115,6 +115,22 @@ func TestExcerptKeepsHeadErrorsAndTailOfALongStep(t *testing.T) {
 	}
 }
 
+// TestLastErrorNearTheEndIsPreferredToTheEnd has lines of which only some thirty fit.
+func TestLastErrorNearTheEndIsPreferredToTheEnd(t *testing.T) {
+	var body []string
+	for i := range 300 {
+		body = append(body, fmt.Sprintf("%d ", i)+strings.Repeat("x", 500))
+	}
+	body[10], body[255] = "Error: first", "Error: last"
+	job, log := failedJob(body...)
+	words, _, _ := excerptOf(t, job, log)
+	for _, want := range []string{"Error: first", "Error: last\n256 ", "exit code 2"} {
+		if !strings.Contains(words, want) {
+			t.Errorf("the excerpt lacks %q", want)
+		}
+	}
+}
+
 func TestExcerptOfLongLinesHoldsTheErrorAndItsLimit(t *testing.T) {
 	var body []string
 	for i := range 300 {
@@ -182,6 +198,15 @@ func TestStepsOfOneSecondAreToldApart(t *testing.T) {
 	words, _, _ := excerptOf(t, job, log.String())
 	if want := "##[group]Run three\n[… 1 lines …]\nof three\n##[error]broken"; words != want {
 		t.Errorf("got\n%s\nwant\n%s", words, want)
+	}
+}
+
+// TestStepThatWasCalledOffEndsBeforeTheCleaningUp: it says no error of its own.
+func TestStepThatWasCalledOffEndsBeforeTheCleaningUp(t *testing.T) {
+	job, log := failedJob("working")
+	words, _, _ := excerptOf(t, job, strings.Replace(log, "##[error]Process completed with exit code 2.", "stopped", 1))
+	if !strings.HasSuffix(words, "working\nstopped") {
+		t.Errorf("got\n%s", words)
 	}
 }
 

@@ -251,6 +251,10 @@ func TestFindKnowsOwnWords(t *testing.T) {
 	if id := find(comment("hello")); id != 2 {
 		t.Errorf("found %d, want 2: not older, not another's, not other words", id)
 	}
+	list(mine(1, 9, "fleet", "hello"))
+	if id := find(comment("hello")); id != 0 {
+		t.Errorf("found %d, want nothing: it is older", id)
+	}
 	list(mine(5, 10, "Fleet", "line one\r\nline two\r\n"))
 	if id := find(comment("line one  \nline two\n\n")); id != 5 {
 		t.Errorf("found %d, want 5: line ends and blanks at ends are the forge's", id)
@@ -261,6 +265,9 @@ func TestFindKnowsOwnWords(t *testing.T) {
 	f.json("GET", "pulls/7/reviews", encoded(t, []object{
 		reviewJSON(20, 11, "fleet", "COMMENTED", headSHA), reviewJSON(21, 12, "fleet", "APPROVED", oldSHA), reviewJSON(22, 13, "fleet", "APPROVED", headSHA), reviewJSON(23, 14, "ann", "APPROVED", headSHA),
 	}))
+	if id := find(review("APPROVE", "review 20")); id != 0 {
+		t.Errorf("found %d, want nothing: it is no approval", id)
+	}
 	w := review("APPROVE", "review 22")
 	if id := find(w); id != 22 {
 		t.Errorf("found %d, want 22", id)
