@@ -38,7 +38,14 @@ func (a *app) ensureShip(ctx context.Context, root string) (*server.Client, erro
 	if !free { // it starts or ends just now, or its socket is being made anew
 		return waitForShip(ctx, root, nil)
 	}
-	return startShip(ctx, root)
+	c, err := startShip(ctx, root)
+	if err != nil {
+		// Somebody else may have started one at the same moment.
+		if free, _ := isFree(root); !free {
+			return waitForShip(ctx, root, nil)
+		}
+	}
+	return c, err
 }
 
 // answering gives a client of the atlas's ship, or nil where none answers.
@@ -197,18 +204,6 @@ func (a *app) stopShip(ctx context.Context, c *server.Client, root string) error
 		case <-time.After(pollPeriod):
 		}
 	}
-}
-
-// isFree says that no process holds the atlas's lock.
-func isFree(root string) (bool, error) {
-	lock, err := atlas.Lock(root)
-	if errors.Is(err, atlas.ErrLocked) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, lock.Unlock()
 }
 
 // detached gives a child a session of its own, so that a closed terminal does not end it.

@@ -59,6 +59,7 @@ type ship struct {
 	startedAt  time.Time
 	logger     *slog.Logger
 
+	lock       *atlasLock
 	file       atomic.Pointer[atlas.File]
 	port       int
 	events     *agent.FileLog
@@ -71,14 +72,15 @@ func (s *ship) serve(ctx context.Context, secrets map[string]bridge.Secret) erro
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
 	// Before any socket is touched: two ships on one atlas would take each other's sessions.
-	lock, err := atlas.Lock(s.root)
+	lock, err := takeLock(ctx, s.root)
 	if errors.Is(err, atlas.ErrLocked) {
 		return hint(fmt.Errorf("%w: %s", err, s.root), "ship status shows it; ship down ends one that ship up started")
 	}
 	if err != nil {
 		return err
 	}
-	defer func() { _ = lock.Unlock() }()
+	defer lock.release()
+	s.lock = lock
 	tuneMemory()
 	file, err := atlas.Read(s.root)
 	if err != nil {
@@ -162,6 +164,12 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge
 	var work sync.WaitGroup
 	work.Go(func() { s.workspaces.Run(ctx) })
 	work.Go(func() { s.onHangup(ctx) })
+	work.Go(func() {
+		if err := s.lock.keep(ctx); err != nil {
+			s.logger.Error("the lock was removed and another ship has taken it; this one ends", "err", err)
+			s.stop()
+		}
+	})
 	work.Go(func() { <-ctx.Done(); closeBridge() })
 	s.append(api.ShipStarted)
 	served := make(chan error, 1)
@@ -192,6 +200,9 @@ func (s *ship) reload(context.Context) error {
 		return err
 	}
 	s.file.Store(file)
+	if file.Port != s.port {
+		s.logger.Warn("atlas.json says another port than the one that is served; it counts from the next start on", "says", file.Port, "served", s.port)
+	}
 	return nil
 }
 

@@ -71,6 +71,9 @@ func (a *app) rootOrNew() (string, error) {
 			fmt.Fprintf(a.stderr, "made an atlas at %s\n", clean(root))
 			return root, nil
 		}
+		if root, again := a.root(); again == nil { // made by somebody else at the same moment
+			return root, nil
+		}
 		failed = append(failed, err.Error())
 	}
 	return "", fmt.Errorf("%s; next: name another directory, as in: ship up --atlas /srv/fleet …", strings.Join(failed, "; "))
@@ -111,17 +114,21 @@ func (a *app) ensureWorkspace(ctx context.Context, c *server.Client, root, sourc
 	}
 	t := api.WorkspaceName{Repo: name, Name: firstWorkspace}
 	_, err = c.Workspace(ctx, t)
-	var e *api.Error
-	if errors.As(err, &e) && e.Code == api.NotFound {
+	if isCode(err, api.NotFound) {
 		fmt.Fprintf(a.stderr, "cloning %s\n", clean(repo.URL))
 		progress := newProgress(a.stderr)
 		_, err = c.Create(ctx, api.CreateRequest{WorkspaceName: t}, progress.show)
 		progress.end()
 	}
-	if err != nil {
+	if err != nil && !isCode(err, api.Conflict) { // made by somebody else at the same moment
 		return nil, err
 	}
 	return &t, a.ensureActive(ctx, c, t)
+}
+
+func isCode(err error, code api.Code) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Code == code
 }
 
 func (a *app) ensureActive(ctx context.Context, c *server.Client, t api.WorkspaceName) error {
@@ -130,6 +137,9 @@ func (a *app) ensureActive(ctx context.Context, c *server.Client, t api.Workspac
 		return err
 	}
 	_, err = c.Activate(ctx, api.ActivateRequest{WorkspaceName: t})
+	if isCode(err, api.Conflict) { // active by now
+		_, err = c.Workspace(ctx, t)
+	}
 	return err
 }
 
