@@ -17,6 +17,8 @@ const (
 	// shutdownTimeout is what requests in flight have left after the ship's end was asked for.
 	shutdownTimeout = 8 * time.Second
 	portTries       = 20
+	// idleTimeout is how long a client may keep a connection for later.
+	idleTimeout = 2 * time.Minute
 )
 
 // Listeners are the open sockets of one port. Until Serve takes them they are the caller's to Close.
@@ -83,12 +85,15 @@ func unbound(host string, port int, err error) error {
 // Serve answers on l until ctx ends, then lets requests in flight end and returns within 10 s.
 // It closes l. The error is nil after an end that ctx asked for.
 func (s *Server) Serve(ctx context.Context, l *Listeners) error {
+	open := newConnections(s.maxConnections)
 	// No WriteTimeout: a tool may take its time, and bounds itself.
 	h := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       s.bodyTimeout,
-		IdleTimeout:       10 * time.Minute,
+		ReadTimeout:       s.bodyTimeout, // mcp lifts it once the body is there
+		IdleTimeout:       idleTimeout,
+		ConnState:         open.note,
+		ConnContext:       open.attach,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelWarn),
 	}

@@ -19,9 +19,8 @@ import (
 
 const (
 	defaultMaxBody = 1 << 20
-	// bodyTimeout ends a request whose body trickles in. It also bounds a request as a whole,
-	// since net/http sees a client go by reading on: it must outlast a tool's time by far.
-	bodyTimeout = 3 * time.Minute
+	// bodyTimeout ends a request that trickles in, from its first byte to the last of its body.
+	bodyTimeout = 60 * time.Second
 	toolTimeout = 60 * time.Second
 )
 
@@ -75,6 +74,8 @@ type Server struct {
 	readiness   readiness
 	bodyTimeout time.Duration
 	toolTimeout time.Duration
+
+	maxConnections int
 }
 
 // New checks the configuration and reads the tools' definitions; it does no I/O. Tools whose
@@ -89,7 +90,7 @@ func New(c Config) (*Server, error) {
 	if c.Version == "" {
 		c.Version = "unknown"
 	}
-	s := &Server{config: c, bodyTimeout: bodyTimeout, toolTimeout: toolTimeout}
+	s := &Server{config: c, bodyTimeout: bodyTimeout, toolTimeout: toolTimeout, maxConnections: connectionLimit()}
 	own, err := s.ownTools()
 	if err != nil {
 		return nil, err
