@@ -90,7 +90,7 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	h := &http.Server{
 		Handler:           s.Handler(),
 		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       s.bodyTimeout, // mcp lifts it once the body is there
+		ReadTimeout:       s.bodyTimeout, // net/http lifts it once the body is there
 		IdleTimeout:       idleTimeout,
 		ConnState:         open.note,
 		ConnContext:       open.attach,

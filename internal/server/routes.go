@@ -3,7 +3,6 @@ package server
 import (
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/go-chi/chi/v5"
 
@@ -43,8 +42,6 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	// From here on the server reads only to see the client go, and a tool bounds itself.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	s.config.Workspaces.MarkSeen(r.Context(), id)
 	s.exchange(w, r, id, body)
 }
