@@ -4,7 +4,9 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -14,7 +16,7 @@ type Rule struct {
 	gh      *GitHub
 	method  string
 	pattern string
-	left    int // requests that it still applies to; below 0: without end
+	left    int // requests that it still applies to; far below 0: without end
 	hits    int
 	ready   bool
 	before  bool // the request is not looked at: what it asks for is not done
@@ -57,10 +59,10 @@ func (g *GitHub) ruleFor(c *call) *Rule {
 		if !r.ready || r.left == 0 || r.method != "" && r.method != c.req.Method || !matches(r.pattern, c.named()) {
 			continue
 		}
-		if r.left > 0 {
-			r.left--
-		}
 		r.hits++
+		if r.left--; r.left == 0 {
+			g.rules = slices.Delete(g.rules, i, i+1)
+		}
 		return r
 	}
 	return nil
@@ -87,6 +89,14 @@ func (r *Rule) does(before bool, act func(http.ResponseWriter, *http.Request, []
 	defer r.gh.mu.Unlock()
 	r.before, r.act, r.ready = before, act, true
 	return r
+}
+
+// Measure does what is asked for, answers in good order, and stores how many bytes that takes.
+func (r *Rule) Measure(length *atomic.Int64) *Rule {
+	return r.does(false, func(w http.ResponseWriter, _ *http.Request, answer []byte, _ <-chan struct{}) {
+		length.Store(int64(len(answer)))
+		onWire(w, func(c net.Conn) { _, _ = c.Write(answer) })
+	})
 }
 
 // CutAfter does what is asked for, and ends the connection after so many bytes of the answer.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -42,12 +43,34 @@ func cases(t *testing.T, stories map[string]func(s *scene)) {
 	}
 }
 
+// waiting runs stories that wait more than they work, all at once, whatever -parallel says.
+func waiting(t *testing.T, stories map[string]func(s *scene)) {
+	t.Helper()
+	var work sync.WaitGroup
+	for name, story := range stories {
+		work.Go(func() { t.Run(name, func(t *testing.T) { story(newScene(t)) }) })
+	}
+	work.Wait()
+}
+
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	gh := bridgetest.NewGitHub(t)
-	s := &scene{T: t, gh: gh, repo: gh.Repo("acme/widgets"), log: &buffer{}, dir: filepath.Join(t.TempDir(), "bridge")}
+	s := &scene{T: t, gh: gh, repo: gh.Repo("acme/widgets"), log: &buffer{}, dir: filepath.Join(tempDir(t), "bridge")}
 	s.open(gh.Token())
 	return s
+}
+
+// tempDir is in memory where the system has such a place: most of a write's time is waiting for the
+// disk, and these tests make thousands.
+func tempDir(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "bridgetest")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 // open starts the bridge with a token from the environment, as a ship has it embedded.
