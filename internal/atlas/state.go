@@ -78,6 +78,10 @@ func makeSockets(root, temp string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	// A full disk must not keep a ship from its sessions, so what is there already is left alone.
+	if have, err := readOwn(pointer); err == nil && string(have) == dir+"\n" {
+		return dir, nil
+	}
 	return dir, replaceOwn(pointer, []byte(dir+"\n"))
 }
 
@@ -103,6 +107,13 @@ func Sockets(root string) (string, error) {
 	}
 	return dir, checkPrivate(dir)
 }
+
+// Temp is the folder under /tmp for what belongs to this atlas and may be lost, such as
+// TempSockets. The caller makes it with MakeTemp.
+func Temp(root string) string { return filepath.Join(userTemp(), short(root)) }
+
+// MakeTemp makes the folder that Temp names, or says why it is not ours alone.
+func MakeTemp(root string) (string, error) { return makePrivateAll(userTemp(), short(root)) }
 
 // TempSockets is the folder for the sockets of programs that run in one workspace, such as a
 // tmux that an agent starts for itself: short, and nobody else's. The caller makes it with
