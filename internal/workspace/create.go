@@ -139,13 +139,31 @@ func (m *Manager) discard(temp, parent string, made bool) {
 // sweep removes what commands that were cut off left behind. The atlas's lock is ours, so
 // nobody is still at work on it.
 func (m *Manager) sweep() error {
-	var faults []error
+	faults := []error{m.sweepLooks()}
 	for _, repo := range subdirs(m.c.Root) {
-		dir := filepath.Join(m.c.Root, repo)
-		entries, err := os.ReadDir(dir)
-		faults = append(faults, err)
-		for _, e := range entries {
-			if strings.HasPrefix(e.Name(), creating) || strings.HasPrefix(e.Name(), removing) {
+		faults = append(faults, sweepDir(filepath.Join(m.c.Root, repo), creating, removing))
+	}
+	return errors.Join(faults...)
+}
+
+// sweepLooks leaves a folder that is not ours alone to its owner.
+func (m *Manager) sweepLooks() error {
+	if _, err := os.Lstat(atlas.Temp(m.c.Root)); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	dir, err := atlas.MakeTemp(m.c.Root)
+	if err != nil {
+		return err
+	}
+	return sweepDir(dir, looking)
+}
+
+func sweepDir(dir string, prefixes ...string) error {
+	list, err := readDir(dir)
+	faults := []error{err}
+	for _, e := range list {
+		for _, p := range prefixes {
+			if strings.HasPrefix(e.Name(), p) {
 				faults = append(faults, removeTree(filepath.Join(dir, e.Name())))
 			}
 		}

@@ -26,6 +26,14 @@ func unavailable(message string, err error) error {
 	}
 }
 
+// noTemp says what stands in the way of our folder in /tmp, where everybody may make it first.
+func noTemp(err error) error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: "temp_folder", Message: "the session's private folder under /tmp cannot be had: " + err.Error(),
+		Hint: "see whose it is with ls -ld, and have its owner or root remove it or set it right; then try again", Err: err,
+	}
+}
+
 func noWorkspace(id atlas.ID, err error) error {
 	return &api.Error{
 		Code: api.NotFound, Reason: "no_workspace", Message: "there is no workspace " + id.String(),

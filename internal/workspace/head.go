@@ -31,7 +31,7 @@ func (m *Manager) head(id atlas.ID) (branch, commit *string) {
 	if err != nil {
 		return nil, nil
 	}
-	own, err := os.OpenRoot(dirs.own)
+	own, err := openDir(dirs.own)
 	if err != nil {
 		return nil, nil
 	}
@@ -51,7 +51,7 @@ func (m *Manager) head(id atlas.ID) (branch, commit *string) {
 	}
 	common := own
 	if dirs.common != dirs.own {
-		if common, err = os.OpenRoot(dirs.common); err != nil {
+		if common, err = openDir(dirs.common); err != nil {
 			return &name, nil
 		}
 		defer common.Close()
@@ -70,7 +70,7 @@ func (m *Manager) gitDirs(id atlas.ID) (gitDirs, error) {
 	if st.IsDir() {
 		return gitDirs{path, path}, nil
 	}
-	root, err := os.OpenRoot(id.Dir(m.c.Root))
+	root, err := openDir(id.Dir(m.c.Root))
 	if err != nil {
 		return gitDirs{}, err
 	}

@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,7 +65,7 @@ func (m *Manager) scan() []atlas.ID {
 // subdirs gives the real directories in dir whose names can be names of ours. Hidden ones
 // cannot: what a command has half made is one.
 func subdirs(dir string) []string {
-	entries, err := os.ReadDir(dir)
+	entries, err := readDir(dir)
 	if err != nil {
 		return nil
 	}

@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"os"
 	"strings"
 
 	"fleet/api"
@@ -60,7 +59,7 @@ func (m *Manager) rebased(id atlas.ID) (Position, bool) {
 	if err != nil {
 		return Position{}, false
 	}
-	own, err := os.OpenRoot(dirs.own)
+	own, err := openDir(dirs.own)
 	if err != nil {
 		return Position{}, false
 	}

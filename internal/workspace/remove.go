@@ -14,8 +14,8 @@ import (
 
 // Remove deletes id's directory. It fails with NotFound where there is no such workspace and
 // Conflict where it is active. Without force it also fails with Conflict where work would be
-// lost, and says which: changes that are not committed, commits that are on no remote, stashes;
-// and where that cannot be told.
+// lost, and says which: changes that are not committed, commits that are on no remote, stashes,
+// nested repositories; and where that cannot be told.
 func (m *Manager) Remove(ctx context.Context, id atlas.ID, force bool) error {
 	s, err := m.lock(ctx, id)
 	if err != nil {
@@ -54,8 +54,12 @@ func (m *Manager) spare(ctx context.Context, id atlas.ID) error {
 	lost, err := m.unsaved(ctx, id)
 	hint := "save it, or lose it with: ship remove --force " + id.Shell()
 	if err != nil {
+		why := clean(err.Error())
+		if errors.Is(err, context.DeadlineExceeded) {
+			why = "to look took too long, and was given up after " + lookDeadline.String() + " or sooner"
+		}
 		return &api.Error{
-			Code: api.Conflict, Reason: "unknown_work", Message: "it cannot be told whether " + id.String() + " holds work that is saved nowhere else: " + clean(err.Error()),
+			Code: api.Conflict, Reason: "unknown_work", Message: "it cannot be told whether " + id.String() + " holds work that is saved nowhere else: " + why,
 			Hint: "look for yourself; to remove it all the same: ship remove --force " + id.Shell(), Err: err,
 		}
 	}
@@ -89,7 +93,7 @@ func removeTree(dir string) error {
 	if err == nil || !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	root, err := os.OpenRoot(dir)
+	root, err := openDir(dir)
 	if err != nil {
 		return err
 	}

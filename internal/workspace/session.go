@@ -29,7 +29,7 @@ func (m *Manager) session(id atlas.ID, o ActivateOptions, tok token.Token) (tmux
 	}
 	tmp, err := atlas.MakeTempSockets(m.c.Root, id)
 	if err != nil {
-		return tmux.NewSession{}, unavailable("the session's folder in /tmp cannot be made", err)
+		return tmux.NewSession{}, noTemp(err)
 	}
 	n := tmux.NewSession{
 		Name: id.SessionName(), Dir: dir, Command: o.Command,

@@ -15,8 +15,13 @@ import (
 
 const (
 	maxConfigBytes = 1 << 20
-	maxIndexBytes  = 1 << 30
-	shadowDeadline = 2 * time.Minute
+	// maxCopiedBytes bounds all that is copied for one look. The Linux kernel's index has 10 MB.
+	maxCopiedBytes = 256 << 20
+	// lookDeadline bounds all of one look.
+	lookDeadline = 30 * time.Second
+
+	// looking begins the names of shadows, so that the next ship finds those of one that was killed.
+	looking = "look-"
 )
 
 // shadow is a git directory of ours that looks at a workspace's files and objects, but has a
@@ -27,14 +32,21 @@ type shadow struct {
 	dirs          gitDirs
 	linked        bool // the workspace is a worktree of another clone
 	env           []string
+	left          int64 // bytes that may still be copied
+	remoteTags    func(context.Context) string
 }
 
 func (m *Manager) shadow(ctx context.Context, id atlas.ID, dirs gitDirs) (*shadow, error) {
-	dir, err := os.MkdirTemp("", "fleet-look-")
+	temp, err := atlas.MakeTemp(m.c.Root)
 	if err != nil {
 		return nil, err
 	}
-	s := &shadow{dir: dir, worktree: id.Dir(m.c.Root), dirs: dirs, linked: dirs.own != dirs.common}
+	dir, err := os.MkdirTemp(temp, looking)
+	if err != nil {
+		return nil, err
+	}
+	s := &shadow{dir: dir, worktree: id.Dir(m.c.Root), dirs: dirs, linked: dirs.own != dirs.common, left: maxCopiedBytes}
+	s.remoteTags = func(ctx context.Context) string { return m.remoteTags(ctx, id) }
 	path := m.searchPath(nil)
 	s.env = []string{
 		"PATH=" + path, "HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "LC_ALL=C",
@@ -57,10 +69,11 @@ func (s *shadow) run(ctx context.Context, args ...string) (string, error) {
 }
 
 func (s *shadow) runWith(ctx context.Context, stdin string, args ...string) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, shadowDeadline)
-	defer cancel()
 	g := &git{dir: s.worktree, stdin: stdin, env: s.env, config: []string{"core.hooksPath=/dev/null", "core.fsmonitor=false", "protocol.allow=never"}}
 	out, err := g.run(ctx, args...)
+	if ctx.Err() != nil { // git says no more than that it was killed
+		return "", ctx.Err()
+	}
 	var failed *gitError
 	if errors.As(err, &failed) && failed.words() != "" {
 		return "", fmt.Errorf("git %s: %s", args[0], failed.words())
@@ -70,12 +83,12 @@ func (s *shadow) runWith(ctx context.Context, stdin string, args ...string) (str
 
 // fill copies what is read as data and links what is only ever read.
 func (s *shadow) fill(ctx context.Context) error {
-	own, err := os.OpenRoot(s.dirs.own)
+	own, err := openDir(s.dirs.own)
 	if err != nil {
 		return err
 	}
 	defer own.Close()
-	common, err := os.OpenRoot(s.dirs.common)
+	common, err := openDir(s.dirs.common)
 	if err != nil {
 		return err
 	}
@@ -84,8 +97,8 @@ func (s *shadow) fill(ctx context.Context) error {
 		return err
 	}
 	for _, d := range []string{"objects", "refs"} {
-		if st, err := common.Lstat(d); err != nil || !st.IsDir() {
-			return fmt.Errorf("its %s are not in the usual place", d)
+		if err := plain(ctx, common, d); err != nil {
+			return err
 		}
 		if err := os.Symlink(filepath.Join(s.dirs.common, d), filepath.Join(s.dir, d)); err != nil {
 			return err
@@ -95,10 +108,13 @@ func (s *shadow) fill(ctx context.Context) error {
 		return err
 	}
 	err = errors.Join(
-		s.copy(own, "HEAD", maxRefBytes, true), s.copy(own, "index", maxIndexBytes, false), s.copyShared(own),
-		s.copy(common, "packed-refs", maxPackedRefsBytes, false), s.copy(common, "shallow", maxConfigBytes, false),
-		s.copy(common, "info/exclude", maxConfigBytes, false),
+		s.copy(ctx, own, "HEAD", maxRefBytes, true), s.copy(ctx, own, "index", maxCopiedBytes, false),
+		s.copy(ctx, common, "packed-refs", maxPackedRefsBytes, false), s.copy(ctx, common, "shallow", maxConfigBytes, false),
+		s.copy(ctx, common, "info/exclude", maxConfigBytes, false),
 	)
+	if err == nil {
+		err = s.copyShared(ctx, own)
+	}
 	if err != nil {
 		return err
 	}
@@ -128,11 +144,12 @@ func (s *shadow) unhide(ctx context.Context) error {
 // configure writes the shadow's configuration: the format of the workspace's objects and
 // nothing else of it.
 func (s *shadow) configure(ctx context.Context, common *os.Root) error {
-	if err := s.copyAs(common, "config", "untrusted", maxConfigBytes, true); err != nil {
+	config, err := readConfig(common)
+	if err != nil {
 		return err
 	}
 	settings := []string{"[core]", "\tbare = false", "\tfilemode = true", "\tsparseCheckout = true"}
-	format, refs := s.setting(ctx, "extensions.objectFormat"), s.setting(ctx, "extensions.refStorage")
+	format, refs := s.setting(ctx, config, "extensions.objectFormat"), s.setting(ctx, config, "extensions.refStorage")
 	if refs != "" && refs != "files" {
 		return fmt.Errorf("its refs are kept as %q", refs)
 	}
@@ -147,60 +164,28 @@ func (s *shadow) configure(ctx context.Context, common *os.Root) error {
 	return os.WriteFile(filepath.Join(s.dir, "config"), []byte(strings.Join(settings, "\n")+"\n"), 0o600)
 }
 
-// setting reads one value of the copied configuration. With --file, git takes it for data: it
-// follows no include and acts on nothing in it.
-func (s *shadow) setting(ctx context.Context, name string) string {
-	g := &git{dir: "/", env: []string{"HOME=" + s.dir, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES=/"}}
-	out, err := g.run(ctx, "config", "--file", filepath.Join(s.dir, "untrusted"), "--no-includes", "--get", name)
+// readConfig gives the workspace's configuration as it is. It stays in memory: an address in it
+// may hold a credential.
+func readConfig(common *os.Root) (string, error) {
+	file, err := openRegular(common, "config")
+	if err != nil {
+		return "", err
+	}
+	defer file.Close()
+	raw, err := io.ReadAll(io.LimitReader(file, maxConfigBytes+1))
+	if err == nil && len(raw) > maxConfigBytes {
+		err = fmt.Errorf("its config has more than %d bytes", maxConfigBytes)
+	}
+	return string(raw), err
+}
+
+// setting reads one value of a configuration. With --file, git takes it for data: it follows no
+// include and acts on nothing in it.
+func (s *shadow) setting(ctx context.Context, config, name string) string {
+	g := &git{dir: "/", stdin: config, env: []string{"HOME=" + s.dir, "LC_ALL=C", "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CEILING_DIRECTORIES=/"}}
+	out, err := g.run(ctx, "config", "--file", "-", "--no-includes", "--get", name)
 	if err != nil {
 		return ""
 	}
 	return strings.ToLower(strings.TrimSpace(out))
-}
-
-// copyShared copies the parts of a split index.
-func (s *shadow) copyShared(own *os.Root) error {
-	dir, err := own.Open(".")
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	for _, name := range names {
-		if strings.HasPrefix(name, "sharedindex.") {
-			err = errors.Join(err, s.copy(own, name, maxIndexBytes, false))
-		}
-	}
-	return err
-}
-
-func (s *shadow) copy(from *os.Root, name string, limit int64, needed bool) error {
-	return s.copyAs(from, name, name, limit, needed)
-}
-
-// copyAs copies a regular file and its time of change: git takes a file that is as new as the
-// index for one that may have changed since.
-func (s *shadow) copyAs(from *os.Root, name, as string, limit int64, needed bool) error {
-	in, err := openRegular(from, name)
-	if errors.Is(err, os.ErrNotExist) && !needed {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	st, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	if st.Size() > limit {
-		return fmt.Errorf("its %s has more than %d bytes", name, limit)
-	}
-	path := filepath.Join(s.dir, as)
-	out, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, io.LimitReader(in, limit))
-	return errors.Join(err, out.Close(), os.Chtimes(path, st.ModTime(), st.ModTime()))
 }

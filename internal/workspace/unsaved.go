@@ -8,13 +8,17 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"fleet/internal/atlas"
 )
 
-// unsaved lists the work in id's checkout that exists nowhere else, in words.
+// unsaved lists the work in id's checkout that exists nowhere else, in words. It ends within
+// lookDeadline. Where there are nested repositories it lists no more: git would look into them.
 func (m *Manager) unsaved(ctx context.Context, id atlas.ID) ([]string, error) {
+	ctx, cancel := context.WithTimeout(ctx, lookDeadline)
+	defer cancel()
 	dirs, err := m.gitDirs(id)
 	if err != nil {
 		return nil, err
@@ -24,8 +28,18 @@ func (m *Manager) unsaved(ctx context.Context, id atlas.ID) ([]string, error) {
 		return nil, err
 	}
 	defer sh.close()
+	nested, err := sh.nested(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if nested != "" {
+		return []string{nested}, nil
+	}
+	looks := []func(context.Context) (string, error){
+		sh.uncommitted, sh.submodules, sh.unpushed, sh.otherRefs, sh.stashes, sh.worktrees,
+	}
 	var lost []string
-	for _, look := range []func(context.Context) (string, error){sh.uncommitted, sh.submodules, sh.unpushed, sh.stashes, sh.worktrees} {
+	for _, look := range looks {
 		found, err := look(ctx)
 		if err != nil {
 			return nil, err
@@ -67,24 +81,30 @@ func (s *shadow) uncommitted(ctx context.Context) (string, error) {
 // submodules that are filled are checkouts of their own, with their own configuration; they are
 // not looked into.
 func (s *shadow) submodules(ctx context.Context) (string, error) {
-	out, err := s.run(ctx, "ls-files", "-s", "-z")
-	if err != nil {
+	filled, err := s.submodulePaths(ctx)
+	if err != nil || len(filled) == 0 {
 		return "", err
 	}
-	filled := 0
+	return count(len(filled), "checked out submodule") + " (not looked into)", nil
+}
+
+// submodulePaths gives where checked out submodules are.
+func (s *shadow) submodulePaths(ctx context.Context) ([]string, error) {
+	out, err := s.run(ctx, "ls-files", "-s", "-z")
+	if err != nil {
+		return nil, err
+	}
+	var filled []string
 	for entry := range strings.SplitSeq(out, "\x00") {
 		mode, path, ok := strings.Cut(entry, "\t")
 		if !ok || !strings.HasPrefix(mode, "160000 ") {
 			continue
 		}
 		if _, err := os.Lstat(filepath.Join(s.worktree, path, ".git")); err == nil {
-			filled++
+			filled = append(filled, path)
 		}
 	}
-	if filled == 0 {
-		return "", nil
-	}
-	return count(filled, "checked out submodule") + " (not looked into)", nil
+	return filled, nil
 }
 
 func (s *shadow) unpushed(ctx context.Context) (string, error) {
@@ -98,19 +118,31 @@ func (s *shadow) unpushed(ctx context.Context) (string, error) {
 	if len(args) == 2 {
 		return "", nil
 	}
-	out, err := s.run(ctx, append(args, "--not", "--remotes")...)
-	if err != nil {
+	n, err := s.commits(ctx, append(args, "--not", "--remotes")...)
+	if err != nil || n == 0 {
 		return "", err
 	}
-	n := strings.TrimSpace(out)
-	switch n {
-	case "0":
-		return "", nil
-	case "1":
-		return "1 commit that is on no remote", nil
-	}
-	return n + " commits that are on no remote", nil
+	return onNoRemote(n), nil
 }
+
+func onNoRemote(n int) string { return count(n, "commit") + " that " + isOrAre(n) + " on no remote" }
+
+func isOrAre(n int) string {
+	if n == 1 {
+		return "is"
+	}
+	return "are"
+}
+
+func (s *shadow) commits(ctx context.Context, args ...string) (int, error) {
+	out, err := s.run(ctx, args...)
+	if err != nil {
+		return 0, err
+	}
+	return number(out)
+}
+
+func number(out string) (int, error) { return strconv.Atoi(strings.TrimSpace(out)) }
 
 func (s *shadow) stashes(ctx context.Context) (string, error) {
 	if s.linked { // stashes belong to the clone
@@ -124,7 +156,7 @@ func (s *shadow) stashes(ctx context.Context) (string, error) {
 }
 
 func (s *shadow) stashCount() int {
-	root, err := os.OpenRoot(s.dirs.common)
+	root, err := openDir(s.dirs.common)
 	if err != nil {
 		return 0
 	}
@@ -146,7 +178,7 @@ func (s *shadow) worktrees(context.Context) (string, error) {
 	if s.linked {
 		return "", nil
 	}
-	entries, err := os.ReadDir(filepath.Join(s.dirs.common, "worktrees"))
+	entries, err := readDir(filepath.Join(s.dirs.common, "worktrees"))
 	if errors.Is(err, os.ErrNotExist) {
 		return "", nil
 	}
@@ -154,7 +186,7 @@ func (s *shadow) worktrees(context.Context) (string, error) {
 		return "", err
 	}
 	live := 0
-	root, err := os.OpenRoot(filepath.Join(s.dirs.common, "worktrees"))
+	root, err := openDir(filepath.Join(s.dirs.common, "worktrees"))
 	if err != nil {
 		return "", err
 	}

@@ -1,0 +1,102 @@
+package workspace_test
+
+import (
+	"net"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"fleet/internal/workspace"
+)
+
+// odd are things that are neither a file nor a directory, and how each is made at a path.
+var odd = map[string]func(t *testing.T, path string){
+	"pipe": func(t *testing.T, path string) { mkfifo(t, path) },
+	"socket": func(t *testing.T, path string) {
+		// A socket's path must be short.
+		short := filepath.Join(t.TempDir(), "s")
+		l, err := net.Listen("unix", short)
+		if err != nil {
+			t.Fatal(err)
+		}
+		l.(*net.UnixListener).SetUnlinkOnClose(false)
+		l.Close()
+		if err := os.Rename(short, path); err != nil {
+			t.Fatal(err)
+		}
+	},
+	"device": func(t *testing.T, path string) {
+		if err := syscall.Mknod(path, syscall.S_IFCHR|0o600, 1<<8|3); err != nil {
+			t.Skipf("no device can be made here: %v", err)
+		}
+	},
+	"link to a pipe": func(t *testing.T, path string) {
+		mkfifo(t, path+"-pipe")
+		if err := os.Symlink(filepath.Base(path)+"-pipe", path); err != nil {
+			t.Fatal(err)
+		}
+	},
+}
+
+// soon holds f to an end within some seconds.
+func soon(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() { defer close(done); f() }()
+	select {
+	case <-done:
+	case <-time.After(20 * time.Second):
+		t.Fatalf("%s does not end", what)
+	}
+}
+
+func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
+	places := map[string]func(dir, tree string) string{
+		".git/refs":                 func(dir, _ string) string { return dir + "/.git/refs" },
+		".git/refs/heads":           func(dir, _ string) string { return dir + "/.git/refs/heads" },
+		".git/objects":              func(dir, _ string) string { return dir + "/.git/objects" },
+		".git/info":                 func(dir, _ string) string { return dir + "/.git/info" },
+		".git/logs":                 func(dir, _ string) string { return dir + "/.git/logs" },
+		".git/worktrees":            func(dir, _ string) string { return dir + "/.git/worktrees" },
+		"a worktree's own":          func(dir, tree string) string { return dir + "/.git/worktrees/" + filepath.Base(tree) },
+		"a worktree's repository":   func(dir, _ string) string { return dir + "/.git" },
+		"rebase-merge":              func(dir, _ string) string { return dir + "/.git/rebase-merge" },
+		"a worktree's rebase":       func(dir, tree string) string { return dir + "/.git/worktrees/" + filepath.Base(tree) + "/rebase-apply" },
+		"the checkout":              func(dir, _ string) string { return dir },
+		"the checkouts of the repo": func(dir, _ string) string { return filepath.Dir(dir) },
+	}
+	f := newFleet(t)
+	for kind, put := range odd {
+		for where, place := range places {
+			t.Run(kind+" for "+where, func(t *testing.T) {
+				w, tree := f.checkout(t, "r/a"), id(t, "r/tree")
+				f.git(t, w.Dir(f.root), "worktree", "add", "-q", "-b", "side", tree.Dir(f.root))
+				f.git(t, w.Dir(f.root), "checkout", "-q", "--detach")
+				t.Cleanup(func() { removeAll(t, filepath.Join(f.root, "r")) })
+				path := place(w.Dir(f.root), tree.Dir(f.root))
+				if err := os.RemoveAll(path); err != nil {
+					t.Fatal(err)
+				}
+				put(t, path)
+				soon(t, "a look", func() {
+					f.open(t)
+					if _, err := f.List(t.Context()); err != nil {
+						t.Errorf("List: %v", err)
+					}
+					for _, v := range []string{"r/a", "r/tree"} {
+						v := id(t, v)
+						_, _ = f.Get(t.Context(), v)
+						_, _ = f.Position(v)
+						if _, err := f.Activate(t.Context(), v, workspace.ActivateOptions{Command: []string{"sleep", "60"}}); err == nil {
+							_, _ = f.Deactivate(t.Context(), v)
+						}
+						_ = f.Remove(t.Context(), v, false)
+						_ = f.Remove(t.Context(), v, true)
+					}
+				})
+			})
+		}
+	}
+}
