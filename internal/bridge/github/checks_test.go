@@ -129,6 +129,15 @@ func TestUnreadableCheckRunsAreNoGreen(t *testing.T) {
 	}
 }
 
+func TestUnknownCommitIsNotACommitWithoutChecks(t *testing.T) {
+	f, p := newForge(t)
+	f.commit(nil, nil, nil)
+	f.refuse("GET", "commits/"+headSHA+"/check-runs", 422, `{"message":"No commit found for SHA: 1111"}`)
+	f.refuse("GET", "commits/"+headSHA+"/status", 404, `{"message":"Not Found"}`)
+	_, err := p.Checks(t.Context(), f.repo, api.Resolved{SHA: headSHA}, "")
+	refusedWith(t, err, api.NotFound, "no_such_commit")
+}
+
 func TestAllPagesOfCheckRunsAreRead(t *testing.T) {
 	f, p := newForge(t)
 	f.commit(nil, nil, nil)

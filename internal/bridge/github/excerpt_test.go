@@ -121,10 +121,10 @@ func TestLastErrorNearTheEndIsPreferredToTheEnd(t *testing.T) {
 	for i := range 300 {
 		body = append(body, fmt.Sprintf("%d ", i)+strings.Repeat("x", 500))
 	}
-	body[10], body[255] = "Error: first", "Error: last"
+	body[10], body[270] = "Error: first", "Error: last"
 	job, log := failedJob(body...)
 	words, _, _ := excerptOf(t, job, log)
-	for _, want := range []string{"Error: first", "Error: last\n256 ", "exit code 2"} {
+	for _, want := range []string{"Error: first", "Error: last\n271 ", "exit code 2"} {
 		if !strings.Contains(words, want) {
 			t.Errorf("the excerpt lacks %q", want)
 		}

@@ -28,7 +28,7 @@ func TestRefusalsHaveCodeReasonAndNextStep(t *testing.T) {
 		"429":                           {429, `{"message":"x"}`, []string{"Retry-After: 7"}, api.RateLimited, "secondary", "wait", true},
 		"bad credential":                {401, `{"message":"Bad credentials"}`, nil, api.Unauthenticated, "credential_invalid", "operator", false},
 		"permission":                    {403, `{"message":"Resource not accessible by integration"}`, []string{"X-Accepted-GitHub-Permissions: issues=read; pull_requests=read"}, api.Forbidden, "permission", "issues:read or pull_requests:read", false},
-		"single sign-on":                {403, `{"message":"Resource protected by organization SAML enforcement"}`, []string{"X-GitHub-SSO: required; url=https://github.com/orgs/acme/sso?authorization_request=SECRET"}, api.Forbidden, "sso_required", "single sign-on", false},
+		"single sign-on":                {403, `{"message":"Resource not shown"}`, []string{"X-GitHub-SSO: required; url=https://github.com/orgs/acme/sso?authorization_request=SECRET"}, api.Forbidden, "sso_required", "single sign-on", false},
 		"archived":                      {403, `{"message":"Repository was archived so is read-only."}`, nil, api.Forbidden, "repo_archived", "archived", false},
 		"locked":                        {403, `{"message":"Unable to create comment because issue is locked."}`, nil, api.Forbidden, "locked", "locked", false},
 		"blocked":                       {403, `{"message":"User is blocked"}`, nil, api.Forbidden, "blocked", "blocked", false},
