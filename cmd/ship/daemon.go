@@ -82,6 +82,12 @@ func startShip(ctx context.Context, root string) (*server.Client, error) {
 	if err != nil {
 		return nil, startFailure(root, from, err)
 	}
+	// The one that answers may be another's, and ours still waiting for the lock: it must not
+	// take that on the day the other ends.
+	if ship, err := c.Info(ctx); err == nil && ship.PID != cmd.Process.Pid {
+		_ = cmd.Process.Signal(syscall.SIGTERM)
+		<-ended
+	}
 	return c, nil
 }
 
