@@ -3,7 +3,6 @@ package github
 import (
 	"context"
 	"fmt"
-	"net/url"
 	"slices"
 
 	gh "github.com/google/go-github/v89/github"
@@ -30,14 +29,14 @@ func (p *Provider) Pull(ctx context.Context, r bridge.Repo, n int, cursor string
 		return nil, err
 	}
 	view := pullView(pull, cursor != "")
-	reviews, err := p.verdicts(ctx, at, n, view)
-	if err != nil {
-		return nil, err
-	}
 	t := &talk{at: at}
 	add(t, p, pull.Comments, conversationComment, "issues", number(n), "comments")
 	add(t, p, nil, reviewOf(view.HeadSHA), "pulls", number(n), "reviews")
 	add(t, p, pull.ReviewComments, lineComment, "pulls", number(n), "comments")
+	reviews, err := verdicts(ctx, t.streams[1], view)
+	if err != nil {
+		return nil, err
+	}
 	if err := t.seek(ctx, cursor); err != nil {
 		return nil, err
 	}
@@ -92,31 +91,33 @@ func pullView(pull *gh.PullRequest, older bool) *api.PullView {
 
 // verdicts finds where each reviewer stands, and gives how many reviews there are; -1: too many
 // to read.
-func (p *Provider) verdicts(ctx context.Context, at place, n int, view *api.PullView) (int, error) {
+func verdicts(ctx context.Context, reviews *stream, view *api.PullView) (int, error) {
 	count := 0
 	var order []string
 	last := map[string]api.Verdict{}
-	next, err := walk(ctx, p, at.under(url.Values{"per_page": {perPage}}, "pulls", number(n), "reviews"), reviewPages,
-		func(_ string, page []*gh.PullRequestReview) bool {
-			count += len(page)
-			for _, review := range page {
-				state := review.GetState()
-				if state == "COMMENTED" || state == "PENDING" {
-					continue
-				}
-				who := author(review.User, review.GetAuthorAssociation())
-				order = append(slices.DeleteFunc(order, func(l string) bool { return l == who.Login }), who.Login)
-				last[who.Login] = api.Verdict{Author: who, State: state, Stale: review.GetCommitID() != view.HeadSHA}
+	address := reviews.first
+	for range reviewPages {
+		page, l, err := reviews.load(ctx, address)
+		if err != nil {
+			return 0, err
+		}
+		count += len(page)
+		for _, r := range page {
+			if r.State == "COMMENTED" || r.State == "PENDING" {
+				continue
 			}
-			return true
-		})
-	if err != nil {
-		return 0, err
+			who := r.Author.Login
+			order = append(slices.DeleteFunc(order, func(login string) bool { return login == who }), who)
+			last[who] = api.Verdict{Author: r.Author, State: r.State, Stale: r.Stale}
+		}
+		if address = l.next; address == "" {
+			break
+		}
 	}
 	for _, login := range order {
 		view.Verdicts = append(view.Verdicts, last[login])
 	}
-	if next != "" {
+	if address != "" {
 		view.Incomplete = append(view.Incomplete, fmt.Sprintf("verdicts: only the first %d reviews were read for them", count))
 		return -1, nil
 	}

@@ -143,6 +143,9 @@ func TestPullMergesThreeKindsOfTextByTime(t *testing.T) {
 	if got := fmt.Sprint(view.Verdicts); got != "[{{bob MEMBER false} APPROVED false} {{eve MEMBER false} APPROVED true} {{dan[bot] MEMBER true} DISMISSED false}]" {
 		t.Errorf("verdicts %s", got)
 	}
+	if n := f.count("GET /repos/acme/widgets/pulls/7/reviews"); n != 1 {
+		t.Errorf("the reviews were read %d times, want once", n)
+	}
 	if view.Author.Login != "ghost" || view.Mergeable != "unknown" || *view.Total != 10 || len(view.Incomplete) != 0 {
 		t.Errorf("author %s, mergeable %s, total %d, incomplete %v", view.Author.Login, view.Mergeable, *view.Total, view.Incomplete)
 	}
