@@ -16,6 +16,13 @@ import (
 // version is set when a release is linked.
 var version string
 
+const usage = `agent-mcp is what a harness starts as its MCP server fleet-agent; it needs no configuration.
+
+  agent-mcp            serve the workspace that it is started in, on standard input and output
+  agent-mcp --check    say what it finds here and what the ship answers (counts as no client)
+  agent-mcp --version
+`
+
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
@@ -24,11 +31,14 @@ func run(args []string) int {
 	case len(args) == 0:
 	case len(args) == 1 && args[0] == "--check":
 		return adapter.Check(config)
+	case len(args) == 1 && (args[0] == "--help" || args[0] == "-h"):
+		fmt.Print(usage)
+		return 0
 	case len(args) == 1 && args[0] == "--version":
 		fmt.Println("agent-mcp " + ownVersion())
 		return 0
 	default:
-		fmt.Fprintf(os.Stderr, "agent-mcp: it takes no arguments but --check or --version, and was given %q\n", args)
+		fmt.Fprintf(os.Stderr, "agent-mcp: it takes no arguments but --check, --version or --help, and was given %q\n", args)
 		return 2
 	}
 	// A harness that closes its end of a pipe is a write error, not an end by a signal. All other

@@ -6,10 +6,8 @@ package adapter
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"fleet/internal/atlas"
@@ -110,13 +108,11 @@ func Run(ctx context.Context, c Config) int {
 }
 
 func outsideText(err error) string {
-	text := "not in a Fleet workspace, so no tools are served"
-	var outside *atlas.OutsideError
-	if errors.As(err, &outside) {
-		return text + "; tried " + strings.Join(outside.Tried, "; ")
-	}
-	return text + ": " + err.Error()
+	return "no tools are served: " + err.Error() + whereToGo
 }
+
+// whereToGo is for people who are outside every workspace.
+const whereToGo = "; next: cd into a workspace (ship ls lists them)"
 
 // untilEnd waits for one of the ends that Run names.
 func (s *session) untilEnd(ctx context.Context, ended <-chan struct{}, parent int) int {

@@ -91,7 +91,7 @@ func TestEveryFailureIsOneErrorUnderTheRequestsID(t *testing.T) {
 		"http-500-html":        {reply: status(500, "text/html", "<html>oops</html>"), fails: "HTTP 500", status: 500, data: "<html>oops"},
 		"http-403":             {reply: refusal(403, ""), fails: "HTTP 403): larger than 1 MiB", status: 403, data: "-32600"},
 		"http-405":             {reply: refusal(405, `"id":null,`), fails: "HTTP 405): larger", status: 405, data: "-32600"},
-		"http-413":             {reply: refusal(413, `"id":null,`), fails: "HTTP 413): larger", status: 413, data: "-32600"},
+		"http-413":             {reply: refusal(413, `"id":null,`), fails: "HTTP 413): larger than 1 MiB. Send less in one call", status: 413, data: "-32600"},
 		"http-401":             {reply: status(401, "text/plain", "no"), fails: "ship activate r/w", status: 401, data: "no"},
 		"http-404-router":      {reply: status(404, "text/plain", "404 page not found"), fails: "HTTP 404", status: 404, data: "page not found"},
 		"http-429":             {reply: with(status(429, "text/plain", "slow"), "Retry-After", "7"), fails: "HTTP 429", status: 429, data: "slow", retry: 7},

@@ -13,6 +13,10 @@ import (
 const checkRequest = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25",` +
 	`"capabilities":{},"clientInfo":{"name":"agent-mcp --check","version":"1"}}}`
 
+// checkHeader marks the request of a check: the ship answers it as any other, and does not take
+// it for a sign that a harness came.
+const checkHeader = "Fleet-Check"
+
 // Check writes to c.Err what Run would find here and what a call to the ship answers, never the
 // token, and gives the exit status: 0 if a harness started here would be served, else 1. It
 // waits for no ship that is away.
@@ -24,7 +28,7 @@ func Check(c Config) int {
 	}
 	place, err := c.Locate()
 	if err != nil {
-		say("workspace", "%v", err)
+		say("workspace", "%v%s", err, whereToGo)
 		return 1
 	}
 	say("atlas", "%s", filepath.Join(place.Root, atlas.FileName))
@@ -34,6 +38,7 @@ func Check(c Config) int {
 	var answer bytes.Buffer
 	c.Out = &answer
 	s := newSession(c)
+	s.checking = true
 	defer s.end(errEnding)
 	s.link = newLink(c, place)
 	t, err := s.link.target(context.Background())

@@ -28,6 +28,9 @@ func (s *session) header(c *call, t *target) http.Header {
 		"Content-Type": s.contentType,
 		"User-Agent":   s.userAgent,
 	}
+	if s.checking {
+		h[checkHeader] = []string{"1"}
+	}
 	if t.bearer != nil {
 		h["Authorization"] = t.bearer
 	}

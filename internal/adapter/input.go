@@ -3,6 +3,7 @@ package adapter
 import (
 	"encoding/json"
 	"io"
+	"unicode/utf8"
 )
 
 // run takes in lines until the input ends.
@@ -23,6 +24,9 @@ func (s *session) run(in io.Reader) {
 // take sorts one line. It never waits for the ship.
 func (s *session) take(line []byte) {
 	switch {
+	case !utf8.Valid(line): // not even its id could be written back
+		s.log.say("passed over a line that is not valid UTF-8")
+		s.out.write((&failure{code: codeParse, message: "the line is not valid UTF-8"}).line(s.unknownID()))
 	case !json.Valid(line):
 		s.log.say("passed over a line that is not JSON")
 		s.out.write((&failure{code: codeParse, message: "the line is not JSON"}).line(s.unknownID()))
@@ -80,8 +84,12 @@ func (s *session) invalid(id []byte, why string) {
 func (s *session) tooLong(long *skim) {
 	const text = "the message is longer than 32 MiB, the most that is passed on"
 	s.log.say(text)
-	if _, ok := idKey(long.id); ok && long.method != nil {
-		s.out.write((&failure{code: codeInvalid, message: text}).line(long.id))
+	if _, ok := idKey(long.id); ok && long.method != nil && json.Valid(long.id) {
+		id := long.id
+		if !utf8.Valid(id) {
+			id = s.unknownID()
+		}
+		s.out.write((&failure{code: codeInvalid, message: text}).line(id))
 	}
 }
 

@@ -80,7 +80,7 @@ func (l *link) resolve(ctx context.Context) (*target, error) {
 	}
 	// Without a token nothing is at stake.
 	if !agrees && !secret.IsZero() && !l.confirmed(session) {
-		return nil, l.unconfirmed(err)
+		return nil, l.unconfirmed(session, err)
 	}
 	return l.keep(secret, source)
 }
@@ -91,11 +91,25 @@ func (l *link) confirmed(session map[string]string) bool {
 	return portOf(session[urlVariable]) == l.port
 }
 
-func (l *link) unconfirmed(cause error) error {
+// unconfirmed is for people whose atlas.json was edited under a running ship, and for agents in
+// somebody's tree with an atlas.json that no ship of ours wrote.
+func (l *link) unconfirmed(session map[string]string, cause error) error {
+	file := filepath.Join(l.root, atlas.FileName)
+	inherited, _ := l.config.LookupEnv(urlVariable)
+	named := portOf(session[urlVariable])
+	if named < 0 {
+		named = portOf(inherited)
+	}
+	if named < 0 {
+		return &failure{cause: cause, message: fmt.Sprintf(
+			"%s says port %d, but neither %s nor a session of %s confirms it; no token was sent. "+
+				"Ask the operator whether this atlas is theirs, and if so to run: ship activate %s",
+			file, l.port, urlVariable, l.id, l.id.Shell())}
+	}
 	return &failure{cause: cause, message: fmt.Sprintf(
-		"%s says port %d, but neither %s nor the session of %s confirms it; no token was sent. "+
-			"If this atlas is yours, run \"ship up\" in it; otherwise remove its %s",
-		filepath.Join(l.root, atlas.FileName), l.port, urlVariable, l.id, atlas.FileName)}
+		"%s says port %d, but the ship of %s told its session port %d; no token was sent. "+
+			"Ask the operator to restart the ship (ship down, then ship up), or to set the port in %s back to %d",
+		file, l.port, l.id, named, file, named)}
 }
 
 // needsSession says that the environment does not tell enough to send a call.
@@ -195,7 +209,7 @@ func (l *link) renew(ctx context.Context, used *target) (*target, error) {
 	case secret.IsZero():
 		return nil, err
 	case !agrees && !l.confirmed(session):
-		return nil, l.unconfirmed(nil)
+		return nil, l.unconfirmed(session, nil)
 	}
 	return l.keep(secret, source)
 }

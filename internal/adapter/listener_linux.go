@@ -26,6 +26,9 @@ const stateListen = "0A"
 // checkListener fails with a *foreignError unless the socket that listens on address was made by
 // our user: on a machine with several users, whoever takes the port first would be handed the
 // token.
+//
+// It looks at who listens now, which need not be who took this very connection: where a foreign
+// program listened, took it, and gave way to ours since, the look comes too late.
 func checkListener(address *net.TCPAddr) error {
 	ip, _ := netip.AddrFromSlice(address.IP)
 	at := netip.AddrPortFrom(ip.Unmap(), uint16(address.Port))

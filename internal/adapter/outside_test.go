@@ -54,8 +54,8 @@ func TestOutsideAWorkspaceItIsAServerWithoutTools(t *testing.T) {
 	}
 	h.sendLine(`{"jsonrpc":"2.0","method":"notifications/initialized"}`, cancelled("1"), `{"jsonrpc":"2.0","id":"s","result":{}}`)
 	said := h.end()
-	if strings.Count(said, "\n") != 1 || !strings.Contains(said, "not in a Fleet workspace") || !strings.Contains(said, "tried") {
-		t.Errorf("standard error holds %q, want one line that says what was tried", said)
+	if strings.Count(said, "\n") != 1 || !strings.Contains(said, "not in a Fleet workspace") || !strings.Contains(said, "there is no atlas.json at or above ") || !strings.Contains(said, "; next: cd into a workspace (ship ls lists them)") {
+		t.Errorf("standard error holds %q, want one line that says what was tried and what to do", said)
 	}
 }
 
@@ -105,7 +105,7 @@ func TestCheckTellsWhatAHarnessWouldFind(t *testing.T) {
 		"inactive":      {idle.dir(), idle.without("FLEET_AGENT_MCP_TOKEN"), 1, []string{"none, neither", "ship activate r/w"}},
 		"other-program": {other.dir(), other.env, 1, []string{"another program"}},
 		"other-place":   {w.dir(), append(w.without("FLEET_AGENT_MCP_URL"), "FLEET_AGENT_MCP_URL=http://x/y"), 1, []string{"no token was sent"}},
-		"outside":       {os.TempDir(), nil, 1, []string{"not in a Fleet workspace"}},
+		"outside":       {os.TempDir(), nil, 1, []string{"not in a Fleet workspace: there is no atlas.json at or above " + os.TempDir() + "; next: cd into a workspace (ship ls lists them)"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -125,12 +125,36 @@ func TestCheckTellsWhatAHarnessWouldFind(t *testing.T) {
 	}
 }
 
+// status would say that a harness came and never called agent_init.
+func TestACheckSaysThatItIsNoClient(t *testing.T) {
+	t.Parallel()
+	f := newFar(t, nil)
+	w := newWorkspace(t, f.port())
+	if _, stderr, code := command(t, w.dir(), w.env, "--check"); code != 0 {
+		t.Fatalf("--check: %d %s", code, stderr)
+	}
+	h := w.start(t)
+	h.sendLine(call("1"))
+	h.want(answered("1"))
+	h.end()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.got) != 2 || f.got[0].header.Get("Fleet-Check") != "1" || f.got[1].header.Get("Fleet-Check") != "" {
+		t.Errorf("the ship got %+v, want the check's request marked, and the harness's not", f.got)
+	}
+}
+
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	if stdout, stderr, code := command(t, "", nil, "--version"); stdout != "agent-mcp v1.2.3\n" || stderr != "" || code != 0 {
 		t.Errorf("--version gave %q, %q, %d", stdout, stderr, code)
 	}
-	for _, args := range [][]string{{"--help"}, {""}, {"--check", "x"}, {"serve"}} {
+	for _, arg := range []string{"--help", "-h"} {
+		if stdout, stderr, code := command(t, "", nil, arg); !strings.Contains(stdout, "agent-mcp --check") || strings.Count(stdout, "\n") > 10 || stderr != "" || code != 0 {
+			t.Errorf("%s gave %q, %q, %d; want a short usage on standard output", arg, stdout, stderr, code)
+		}
+	}
+	for _, args := range [][]string{{"help"}, {""}, {"--check", "x"}, {"serve"}} {
 		if stdout, stderr, code := command(t, "", nil, args...); stdout != "" || strings.Count(stderr, "\n") != 1 || code != 2 {
 			t.Errorf("%q gave %q, %q, %d; want one line on standard error and status 2", args, stdout, stderr, code)
 		}

@@ -180,8 +180,13 @@ func (s *session) refused(t *target, resp *http.Response, body []byte, said stri
 		f.message = fmt.Sprintf("the ship refused this request (HTTP %d): %s", resp.StatusCode, cut(printable(said), maxQuoted))
 	}
 	next := ". Run \"agent-mcp --check\" in the workspace to see what is wrong"
-	if resp.StatusCode == http.StatusUnauthorized {
+	switch resp.StatusCode {
+	case http.StatusUnauthorized:
 		next = ". Ask the operator to run: ship token rotate " + s.link.id.Shell()
+	case http.StatusRequestEntityTooLarge:
+		next = ". Send less in one call"
+	case http.StatusRequestTimeout:
+		next = ". Nothing was done; call again"
 	}
 	f.message += next
 	return f.quoting(resp, body, t.token.Reveal())

@@ -38,6 +38,7 @@ type session struct {
 	end       context.CancelCauseFunc
 
 	accept, contentType, userAgent []string
+	checking                       bool // every request is one of Check's
 
 	version atomic.Pointer[string] // what initialize negotiated
 

@@ -273,3 +273,20 @@ func TestANotificationIsNeverAnswered(t *testing.T) {
 		})
 	}
 }
+
+// Its id could not be written back: every line of output is valid UTF-8.
+func TestALineThatIsNotUTF8IsRefusedWithoutItsID(t *testing.T) {
+	t.Parallel()
+	f := newFar(t, nil)
+	h := newWorkspace(t, f.port()).start(t)
+	for _, line := range []string{
+		call("\"a\xffb\""),
+		"[" + call("\"\xc3\"") + "]",
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + "\xed\xa0\x80" + `"}}`,
+	} {
+		h.sendLine(line)
+		h.fault("null", -32700, "not valid UTF-8")
+	}
+	h.alive()
+	h.end()
+}

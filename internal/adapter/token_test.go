@@ -1,6 +1,7 @@
 package adapter_test
 
 import (
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -205,11 +206,13 @@ func TestNoTokenIsSentWhereTheEnvironmentNamesAnotherPlace(t *testing.T) {
 	t.Run("another port, no session", func(t *testing.T) {
 		w := newWorkspace(t, 4700)
 		w.setPort(t, evil.port())
-		refused(t, w.dir(), w.env, "port "+strconv.Itoa(evil.port()))
+		// Removing atlas.json would destroy the registry, and ship up changes no running ship.
+		refused(t, w.dir(), w.env, fmt.Sprintf("says port %d, but the ship of r/w told its session port 4700; no token was sent. "+
+			"Ask the operator to restart the ship (ship down, then ship up), or to set the port in %s back to 4700", evil.port(), filepath.Join(w.root, "atlas.json")))
 	})
 	t.Run("another port, and a harness that passed on the token alone", func(t *testing.T) {
 		w := newWorkspace(t, evil.port())
-		refused(t, w.dir(), w.without("FLEET_AGENT_MCP_URL"), "confirms it")
+		refused(t, w.dir(), w.without("FLEET_AGENT_MCP_URL"), "confirms it; no token was sent. Ask the operator whether this atlas is theirs, and if so to run: ship activate r/w")
 	})
 	t.Run("a token that turns up later, in a session with another port", func(t *testing.T) {
 		elsewhere := newFar(t, status(401, "text/plain", "no"))
@@ -219,7 +222,7 @@ func TestNoTokenIsSentWhereTheEnvironmentNamesAnotherPlace(t *testing.T) {
 		h.fault("0", -32603, "not active")
 		w.openSession(t, "FLEET_AGENT_MCP_TOKEN="+w.token(), "FLEET_AGENT_MCP_URL="+w.url(4700))
 		h.sendLine(call("1"))
-		h.fault("1", -32603, "confirms it")
+		h.fault("1", -32603, "told its session port 4700")
 		h.end()
 		for _, p := range elsewhere.posts() {
 			if p.header.Get("Authorization") != "" {
@@ -231,7 +234,7 @@ func TestNoTokenIsSentWhereTheEnvironmentNamesAnotherPlace(t *testing.T) {
 		w := newWorkspace(t, 4700)
 		w.setPort(t, evil.port())
 		w.openSession(t, "FLEET_AGENT_MCP_TOKEN="+w.token(), "FLEET_AGENT_MCP_URL="+w.url(4700))
-		refused(t, w.dir(), w.env, "confirms it")
+		refused(t, w.dir(), w.env, "told its session port 4700")
 	})
 	if n := len(evil.posts()); n != 0 {
 		t.Errorf("the port that nobody may trust got %d requests", n)

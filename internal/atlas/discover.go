@@ -23,17 +23,18 @@ type Place struct {
 // OutsideError says that a directory is in no atlas or in no workspace, and what was tried.
 type OutsideError struct {
 	What  string   // "atlas" or "workspace"
-	Tried []string // each a path and why it did not do
+	Tried []string // each a clause that names a path and says why it did not do
 }
 
-// Error lists in one line what was tried; control characters in paths are replaced.
+// Error says in one line what was tried; control characters in paths are replaced. What to do
+// next depends on who is told.
 func (e *OutsideError) Error() string {
 	return strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return unicode.ReplacementChar
 		}
 		return r
-	}, "not in a Fleet "+e.What+"; tried "+strings.Join(e.Tried, "; "))
+	}, "not in a Fleet "+e.What+": "+strings.Join(e.Tried, "; "))
 }
 
 // Locate finds the workspace that a process stands in: the nearest valid atlas above the real
@@ -92,7 +93,7 @@ func workingDirs(outside *OutsideError) []string {
 		wd, err = filepath.EvalSymlinks(wd)
 	}
 	if err != nil {
-		outside.Tried = append(outside.Tried, "the working directory: "+err.Error())
+		outside.Tried = append(outside.Tried, "the working directory cannot be read ("+err.Error()+")")
 	} else {
 		dirs = append(dirs, wd)
 	}
@@ -103,14 +104,14 @@ func workingDirs(outside *OutsideError) []string {
 	here, err1 := os.Stat(".")
 	there, err2 := os.Stat(pwd)
 	if err1 != nil || err2 != nil || !os.SameFile(here, there) {
-		outside.Tried = append(outside.Tried, "$PWD="+pwd+": not the working directory")
+		outside.Tried = append(outside.Tried, "$PWD is "+pwd+", which is not the working directory")
 		return dirs
 	}
 	return append(dirs, filepath.Clean(pwd))
 }
 
 // nearest walks up from dir to the first valid atlas. Why others were passed over goes to
-// outside, and "no atlas.json at or above dir" where none stood.
+// outside, or that there is none at or above dir.
 func nearest(dir string, outside *OutsideError) (root string, port int, ok bool) {
 	before := len(outside.Tried)
 	for d := dir; ; d = filepath.Dir(d) {
@@ -119,14 +120,14 @@ func nearest(dir string, outside *OutsideError) (root string, port int, ok bool)
 			return root, port, true
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
-			outside.Tried = append(outside.Tried, filepath.Join(d, FileName)+": "+err.Error())
+			outside.Tried = append(outside.Tried, filepath.Join(d, FileName)+" does not count ("+err.Error()+")")
 		}
 		if d == filepath.Dir(d) {
 			break
 		}
 	}
 	if len(outside.Tried) == before {
-		outside.Tried = append(outside.Tried, "no "+FileName+" at or above "+dir)
+		outside.Tried = append(outside.Tried, "there is no "+FileName+" at or above "+dir)
 	}
 	return "", 0, false
 }
@@ -195,11 +196,11 @@ func below(root, dir string) (ID, error) {
 	}
 	parts := strings.Split(rel, string(filepath.Separator))
 	if rel == "." || len(parts) < 2 {
-		return ID{}, fmt.Errorf("%s is in the atlas %s, but not two levels below it (REPO/NAME)", dir, root)
+		return ID{}, fmt.Errorf("%s lies in the atlas %s, but in none of its workspaces, which are two levels below it (REPO/NAME)", dir, root)
 	}
 	id, err := NewID(parts[0], parts[1])
 	if err != nil {
-		return ID{}, fmt.Errorf("%s: %w", dir, err)
+		return ID{}, fmt.Errorf("%s lies in no workspace (%w)", dir, err)
 	}
 	if err := CheckWorkspace(root, id); err != nil {
 		return ID{}, err

@@ -124,8 +124,8 @@ func TestOutsideAWorkspaceTheErrorSaysWhere(t *testing.T) {
 	mkdir(t, root, ".ship/x")
 	symlink(t, "w", filepath.Join(mkdir(t, root, "r"), "link"))
 	cases := map[string]string{
-		"":        "not two levels below",
-		"r":       "not two levels below",
+		"":        "in none of its workspaces, which are two levels below",
+		"r":       "in none of its workspaces, which are two levels below",
 		"r/plain": "holds no .git",
 		".ship/x": "starts with",
 	}
@@ -137,7 +137,7 @@ func TestOutsideAWorkspaceTheErrorSaysWhere(t *testing.T) {
 	}
 	nowhere := tempDir(t)
 	t.Chdir(nowhere)
-	expectOutside(t, "no atlas.json at or above "+nowhere)
+	expectOutside(t, "not in a Fleet workspace: there is no atlas.json at or above "+nowhere)
 }
 
 // A file that is no atlas of ours is passed over, whatever it is, and the walk goes on.
@@ -173,7 +173,7 @@ func TestForeignAndUnfitFilesArePassedOver(t *testing.T) {
 			alone := tempDir(t)
 			c.place(t, filepath.Join(alone, atlas.FileName))
 			t.Chdir(filepath.Dir(mkdir(t, alone, "r/w/.git")))
-			expectOutside(t, filepath.Join(alone, atlas.FileName)+": ", c.says)
+			expectOutside(t, filepath.Join(alone, atlas.FileName)+" does not count (", c.says)
 			if root, err := atlas.FindRoot("."); err == nil {
 				t.Errorf("FindRoot(.) = %s, want an error", root)
 			}
@@ -248,7 +248,7 @@ func TestAnAtlasInsideACheckoutIsNamedWithIt(t *testing.T) {
 	dir := mkdir(t, checkout, "sub")
 	write(t, filepath.Join(dir, atlas.FileName), evil)
 	t.Chdir(filepath.Dir(mkdir(t, dir, "r/w/.git")))
-	expectOutside(t, filepath.Join(dir, atlas.FileName)+": it lies in the checkout "+checkout)
+	expectOutside(t, filepath.Join(dir, atlas.FileName)+" does not count (it lies in the checkout "+checkout)
 }
 
 // A harness or a repository's tooling may set HOME; it must not lift the rule for a checkout.
@@ -320,10 +320,10 @@ func TestALyingPWDIsNotBelieved(t *testing.T) {
 	t.Chdir(nowhere)
 	for _, pwd := range []string{filepath.Join(root, "r/w"), filepath.Join(root, "gone")} {
 		t.Setenv("PWD", pwd)
-		expectOutside(t, "no atlas.json at or above "+nowhere, "$PWD="+pwd+": not the working directory")
+		expectOutside(t, "no atlas.json at or above "+nowhere, "$PWD is "+pwd+", which is not the working directory")
 	}
 	t.Setenv("PWD", "relative/r/w")
-	expectOutside(t, "no atlas.json at or above "+nowhere)
+	expectOutside(t, "not in a Fleet workspace: there is no atlas.json at or above "+nowhere)
 	// The working directory comes first.
 	t.Chdir(filepath.Join(root, "r/w"))
 	t.Setenv("PWD", nowhere)
@@ -350,10 +350,10 @@ func TestADeletedWorkingDirectoryIsAnError(t *testing.T) {
 	if err := os.Remove(dir); err != nil {
 		t.Fatal(err)
 	}
-	expectOutside(t, "the working directory: ", "$PWD="+dir+": not the working directory")
+	expectOutside(t, "the working directory cannot be read (", "$PWD is "+dir+", which is not the working directory")
 	// Another directory of that name is not the one that we stand in.
 	mkdir(t, dir)
-	expectOutside(t, "$PWD="+dir+": not the working directory")
+	expectOutside(t, "$PWD is "+dir+", which is not the working directory")
 }
 
 func TestAnErrorIsOneLineWhateverTheDirectoryIsCalled(t *testing.T) {
@@ -374,7 +374,7 @@ func TestFindRootStartsAtTheDirectoryItself(t *testing.T) {
 	}
 	file := filepath.Join(tempDir(t), "file")
 	write(t, file, "")
-	if _, err := atlas.FindRoot(file); err == nil || !strings.Contains(err.Error(), "tried no atlas.json at or above "+file) {
+	if _, err := atlas.FindRoot(file); err == nil || !strings.Contains(err.Error(), "not in a Fleet atlas: there is no atlas.json at or above "+file) {
 		t.Errorf("FindRoot of a file outside = %v, want that there is no atlas above it", err)
 	}
 	if got, err := atlas.FindRoot(filepath.Join(root, "none")); err == nil {

@@ -197,3 +197,14 @@ func TestReadsAreAnsweredThoughNothingCanBeLogged(t *testing.T) {
 		t.Error("the end of it is not said")
 	}
 }
+
+// It would show as an MCP client that came and never called agent_init.
+func TestACheckIsAnsweredAndNotTakenForAClient(t *testing.T) {
+	p := open(t)
+	if g := p.post(alpha, statusGet, "Fleet-Check", "1"); g.status != 200 || p.workspaces.seen[alpha] != 0 {
+		t.Errorf("a check: %d %s, seen %d times; want an answer and no client", g.status, g.body, p.workspaces.seen[alpha])
+	}
+	if g := p.post(alpha, statusGet); g.status != 200 || p.workspaces.seen[alpha] != 1 {
+		t.Errorf("a client: %d, seen %d times, want once", g.status, p.workspaces.seen[alpha])
+	}
+}

@@ -28,6 +28,10 @@ func byPath(next http.Handler) http.Handler {
 	})
 }
 
+// fleetCheck says that a person looks whether the way to the ship is open (agent-mcp --check):
+// the request is answered as any other, but does not show as an MCP client that came.
+const fleetCheck = "Fleet-Check"
+
 // mcp is the endpoint of one workspace: the layers that need it, in their order.
 func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	if !postOnly(w, r) {
@@ -42,7 +46,9 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	s.config.Workspaces.MarkSeen(r.Context(), id)
+	if r.Header[fleetCheck] == nil {
+		s.config.Workspaces.MarkSeen(r.Context(), id)
+	}
 	s.exchange(w, r, id, body)
 }
 
