@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -33,6 +32,7 @@ const (
 	auditGrant     = "grant"
 	auditRevoke    = "revoke"
 	auditResumed   = "resumed" // the line before is half a line, from a crash
+	auditBroken    = "broken"  // what stands before is not what was written
 )
 
 // auditLine says who did what. It holds no text, no header and no secret. Seq counts lines from 1;
@@ -66,8 +66,16 @@ type auditHead struct {
 	Hash string `json:"hash"`
 }
 
+// auditBreak is when a bridge found, as it started, that the audit was not what had been written.
+type auditBreak struct {
+	Line int64     `json:"line"` // that was vouched for
+	At   time.Time `json:"at"`
+}
+
 // auditLog appends to audit.jsonl. It is safe for concurrent use.
 type auditLog struct {
+	broke *auditBreak // found by openAudit
+
 	mu   sync.Mutex
 	file *os.File
 	size int64
@@ -76,23 +84,28 @@ type auditLog struct {
 }
 
 // openAudit opens or makes the file, 0600, in dir, and goes on after its last line. Half a line, as
-// a crash leaves it, stays and is said to be one.
-func openAudit(dir string) (*auditLog, error) {
+// a crash leaves it, stays and is said to be one. A line that isn't what was vouched for is said to
+// be none, since what is vouched for moves on.
+func openAudit(dir string, vouched auditHead) (*auditLog, error) {
 	f, err := openPrivate(filepath.Join(dir, auditFile), os.O_RDWR|os.O_CREATE|syscall.O_APPEND, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open the audit: %w", err)
 	}
 	l := &auditLog{file: f}
-	if err := l.resume(); err != nil {
+	err = l.resume(vouched)
+	if err == nil && l.broke != nil {
+		_, err = l.append(auditLine{Event: auditBroken})
+	}
+	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open the audit: %w", err), f.Close())
 	}
 	return l, nil
 }
 
-// resume finds the last line. Only Verify reads the whole file with care; this counts lines.
-func (l *auditLog) resume() error {
-	last, half, err := l.scan()
-	if err != nil || len(last) == 0 {
+// resume finds the last line. Only verifyAudit reads the whole file with care; this counts lines.
+func (l *auditLog) resume(vouched auditHead) error {
+	last, half, err := l.scan(vouched)
+	if err != nil || l.head.Seq == 0 {
 		return err
 	}
 	l.head.Hash = hashLine(last)
@@ -108,7 +121,8 @@ func (l *auditLog) resume() error {
 }
 
 // scan counts lines, and gives the last one and whether its end is missing.
-func (l *auditLog) scan() (last []byte, half bool, err error) {
+func (l *auditLog) scan(vouched auditHead) (last []byte, half bool, err error) {
+	there := vouched.Seq == 0
 	r := newLineReader(l.file)
 	for {
 		line, whole, err := r.next()
@@ -119,7 +133,13 @@ func (l *auditLog) scan() (last []byte, half bool, err error) {
 			return nil, false, err
 		}
 		l.head.Seq++
-		last, half = bytes.Clone(line), !whole
+		if l.head.Seq == vouched.Seq {
+			there = hashLine(line) == vouched.Hash
+		}
+		last, half = append(last[:0], line...), !whole
+	}
+	if !there {
+		l.broke = &auditBreak{Line: vouched.Seq, At: time.Now().UTC()}
 	}
 	l.size, err = l.file.Seek(0, io.SeekEnd)
 	return last, half, err
@@ -152,8 +172,6 @@ func (l *auditLog) append(line auditLine) (auditHead, error) {
 	l.head = auditHead{Seq: line.Seq, Hash: hashLine(raw)}
 	return l.head, nil
 }
-
-func (l *auditLog) dir() string { return filepath.Dir(l.file.Name()) }
 
 func (l *auditLog) close() error {
 	l.mu.Lock()

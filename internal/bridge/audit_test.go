@@ -238,3 +238,65 @@ func TestTheAuditNamesEverythingButTheText(t *testing.T) {
 		}
 	})
 }
+
+func TestWhatIsTakenFromTheEndStaysKnownAfterARestart(t *testing.T) {
+	b := openBench(t, "", &fakeForge{})
+	for _, text := range []string{"one", "two"} {
+		if _, err := b.do(comment(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(b.dir, auditFile)
+	raw, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := slices.Collect(strings.Lines(string(raw)))
+	if err := os.WriteFile(path, []byte(strings.Join(lines[:2], "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	again := openBench(t, b.dir, &fakeForge{})
+	if _, err := again.do(comment("three")); err != nil {
+		t.Fatal(err)
+	}
+	report, err := again.desk.verify()
+	if err != nil || len(report.Faults) != 1 || report.Faults[0].Line != 4 || !strings.Contains(again.log.String(), "not what was written") {
+		t.Errorf("report %+v (%v), want that line 4 is gone", report, err)
+	}
+}
+
+func TestALookAtTheAuditChangesNothing(t *testing.T) {
+	b := openBench(t, "", &fakeForge{})
+	if _, err := b.do(comment("one")); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(b.dir, auditFile)
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before = append(before, `{"seq":`...)
+	if err := os.WriteFile(path, before, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	a, err := OpenAdmin(t.Context(), AdminConfig{Dir: b.dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	report, err := a.VerifyAudit(t.Context())
+	if err != nil || report.Lines != 3 || len(report.Faults) != 0 || len(report.Notes) != 1 {
+		t.Errorf("report %+v (%v), want a note of half a line", report, err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if after, err := os.ReadFile(path); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file changed (%v)", err)
+	}
+}

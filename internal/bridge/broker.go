@@ -78,12 +78,8 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 		}
 		return nil, err
 	}
-	key, err := b.desk.store.cursorKey()
-	if err == nil {
-		b.sealer, err = newSealer(key)
-	}
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("key of cursors: %w", err), b.desk.close())
+	if err := b.prepare(); err != nil {
+		return nil, errors.Join(err, b.desk.close())
 	}
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
 	b.reads = newReads(b)
@@ -92,6 +88,24 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 		return nil, errors.Join(fmt.Errorf("writes of an earlier process: %w", err), b.desk.close())
 	}
 	return b, nil
+}
+
+// prepare makes ready what stands on the disk.
+func (b *Broker) prepare() error {
+	if err := b.desk.startAudit(); err != nil {
+		return err
+	}
+	if broke := b.desk.audit.broke; broke != nil {
+		b.log.Error("the audit is not what was written", "line", broke.Line)
+	}
+	key, err := b.desk.store.cursorKey()
+	if err == nil {
+		b.sealer, err = newSealer(key)
+	}
+	if err != nil {
+		return fmt.Errorf("key of cursors: %w", err)
+	}
+	return nil
 }
 
 // Local is the ship-agent credential of the process that the bridge is embedded in: minted by Open,

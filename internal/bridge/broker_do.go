@@ -52,7 +52,7 @@ func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (ans
 }
 
 func (b *Broker) answer(ctx context.Context, c *order) (json.RawMessage, error) {
-	if err := b.admit(c); err != nil {
+	if err := b.admit(ctx, c); err != nil {
 		return nil, b.refused(c, err)
 	}
 	if !c.writes() {
@@ -73,7 +73,7 @@ func (b *Broker) answer(ctx context.Context, c *order) (json.RawMessage, error) 
 }
 
 // admit finds out who asks, whether he may, and what of.
-func (b *Broker) admit(c *order) error {
+func (b *Broker) admit(ctx context.Context, c *order) error {
 	if err := b.allowed(c); err != nil {
 		return err
 	}
@@ -92,15 +92,27 @@ func (b *Broker) admit(c *order) error {
 		return err
 	}
 	c.signed = c.forge.credential.ID()
-	if c.signed == anonymous && (c.writes() || credentialHost(c.repo.APIURL) != wellKnown(registered.Forge)) {
-		host := credentialHost(c.repo.APIURL)
-		return &api.Error{
-			Code: api.Unavailable, Reason: "no_credential",
-			Message: "the bridge has no credential for " + host,
-			Hint:    "ask a human to run: ship credential add " + host,
-		}
+	if c.signed == anonymous {
+		return c.unsigned(ctx, registered.Forge)
 	}
 	return nil
+}
+
+// unsigned says why the forge can't be asked without a credential, or nil: what is public at a
+// well-known host may be read.
+func (c *order) unsigned(ctx context.Context, forge string) error {
+	if _, err := c.forge.credential.Authorization(ctx); err != nil {
+		return err // there is one, and it can't be used
+	}
+	host := credentialHost(c.repo.APIURL)
+	if !c.writes() && host == wellKnown(forge) {
+		return nil
+	}
+	return &api.Error{
+		Code: api.Unavailable, Reason: "no_credential",
+		Message: "the bridge has no credential for " + host,
+		Hint:    "ask a human to run: ship credential add " + host,
+	}
 }
 
 // allowed says whether the ship may do this now.

@@ -52,10 +52,11 @@ func OpenAdmin(ctx context.Context, c AdminConfig) (Admin, error) {
 
 // desk is where grants are made, with the audit that says so.
 type desk struct {
+	dir      string
 	embedded bool
 	registry func() map[string]Registered // nil: unknown
 	store    *store
-	audit    *auditLog
+	audit    *auditLog // nil until it is written to: a look at it must change nothing
 	grants   grantTable
 	mu       sync.Mutex // one change at a time
 }
@@ -65,9 +66,7 @@ func (d *desk) open(dir string, patience time.Duration) error {
 	if d.store, err = openStore(dir, patience); err != nil {
 		return err
 	}
-	if d.audit, err = openAudit(dir); err != nil {
-		return errors.Join(err, d.store.close())
-	}
+	d.dir = dir
 	stored, err := d.store.grants()
 	if err != nil {
 		return errors.Join(fmt.Errorf("read grants: %w", err), d.close())
@@ -76,7 +75,35 @@ func (d *desk) open(dir string, patience time.Duration) error {
 	return nil
 }
 
-func (d *desk) close() error { return errors.Join(d.audit.close(), d.store.close()) }
+// startAudit makes the audit ready to be written to.
+func (d *desk) startAudit() error {
+	if d.audit != nil {
+		return nil
+	}
+	head, err := d.store.auditHead()
+	if err != nil {
+		return err
+	}
+	audit, err := openAudit(d.dir, head)
+	if err != nil {
+		return err
+	}
+	if audit.broke != nil {
+		if err := d.store.addBreak(*audit.broke, audit.head); err != nil {
+			return errors.Join(err, audit.close())
+		}
+	}
+	d.audit = audit
+	return nil
+}
+
+func (d *desk) close() error {
+	var err error
+	if d.audit != nil {
+		err = d.audit.close()
+	}
+	return errors.Join(err, d.store.close())
+}
 
 // direct is an Admin of files that no bridge has open.
 type direct struct{ *desk }
@@ -121,6 +148,9 @@ func (d *desk) grant(r api.GrantRequest) (*api.Granted, error) {
 
 // keep writes the audit, then the store, then counts.
 func (d *desk) keep(line auditLine, ship string, g *grant, stored map[string]grant) error {
+	if err := d.startAudit(); err != nil {
+		return auditUnwritable(err)
+	}
 	head, err := d.audit.append(line)
 	if err != nil {
 		return auditUnwritable(err)
@@ -199,9 +229,19 @@ func (d *desk) verify() (*api.AuditReport, error) {
 	if err != nil {
 		return nil, internal(err)
 	}
-	report, err := verifyAuditFile(d.audit.dir(), head)
+	breaks, err := d.store.auditBreaks()
+	if err != nil {
+		return nil, internal(err)
+	}
+	report, err := verifyAuditFile(d.dir, head)
 	if errors.Is(err, fs.ErrNotExist) {
 		report, err = verifyAudit(strings.NewReader(""), head)
+	}
+	for _, b := range breaks {
+		report.Faults = append(report.Faults, api.AuditFault{
+			Line: int(b.Line),
+			What: "or a line before it was altered or removed: a bridge that started at " + b.At.Format(time.RFC3339) + " did not find it as it had been written",
+		})
 	}
 	return &report, err
 }

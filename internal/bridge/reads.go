@@ -17,6 +17,8 @@ const (
 	maxEntries    = 2048
 	maxCacheBytes = 32 << 20
 	maxStale      = 5 * time.Minute
+	// retryLeast is how long a forge that limits our rate is let alone, though it names no time.
+	retryLeast = 10 * time.Second
 )
 
 // readKey names what a read is of. Two requests with the same key get the same answer: what a
@@ -174,7 +176,7 @@ func (r *reads) fallBack(key readKey, err error, now time.Time) (*entry, *api.Ag
 	if now.Sub(last.at) > maxStale {
 		return nil, nil, err
 	}
-	last.retryAt = now.Add(time.Duration(e.RetryAfterSeconds) * time.Second)
+	last.retryAt = now.Add(max(time.Duration(e.RetryAfterSeconds)*time.Second, retryLeast))
 	return last, last.stale(now), nil
 }
 

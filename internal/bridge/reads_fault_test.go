@@ -132,3 +132,18 @@ func TestWithoutACredentialPublicRepositoriesAreReadAndNotWritten(t *testing.T) 
 		t.Errorf("hint %q", e.Hint)
 	}
 }
+
+func TestACredentialThatCannotBeUsedIsNotSaidToBeMissing(t *testing.T) {
+	store, err := NewCredentialStore(CredentialStoreConfig{
+		Environment: map[string]Secret{"GITHUB_TOKEN": NewSecret(fakeToken)},
+		Registered:  registered(t, "github", "https://api.github.com", "gitlab", "https://github.com"),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := openBench(t, "", &fakeForge{}, func(c *Config) { c.Credentials = store })
+	for _, r := range []Request{{Op: OpInfo, Repo: "widgets"}, comment("done")} {
+		_, err := b.do(r)
+		expectError(t, err, "unauthenticated/credential_ambiguous")
+	}
+}

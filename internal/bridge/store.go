@@ -39,6 +39,7 @@ const (
 const (
 	metaCursorKey = "cursor_key"
 	metaAuditHead = "audit_head"
+	metaBreaks    = "audit_breaks"
 )
 
 // openStore makes dir, 0700, and the database in it, 0600. Others' access to either is an error.
@@ -114,6 +115,29 @@ func (s *store) cursorKey() ([]byte, error) {
 		return nil
 	})
 	return key, err
+}
+
+// auditBreaks lists when the audit was found to be another one than had been written.
+func (s *store) auditBreaks() ([]auditBreak, error) {
+	var all []auditBreak
+	err := s.db.View(func(tx *bolt.Tx) error {
+		_, err := fetch(tx, bucketMeta, metaBreaks, &all)
+		return err
+	})
+	return all, err
+}
+
+func (s *store) addBreak(b auditBreak, head auditHead) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		var all []auditBreak
+		if _, err := fetch(tx, bucketMeta, metaBreaks, &all); err != nil {
+			return err
+		}
+		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+			return err
+		}
+		return keepIn(tx, bucketMeta, metaBreaks, append(all, b))
+	})
 }
 
 // auditHead is the last line of the audit that a change in the store vouches for.
