@@ -1,13 +1,16 @@
 package workspace_test
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"fleet/api"
 	"fleet/internal/workspace"
 )
 
@@ -99,4 +102,55 @@ func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
 			})
 		}
 	}
+}
+
+func TestWhatGitWouldWaitForIsNamed(t *testing.T) {
+	f := newFleet(t)
+	for _, place := range []string{
+		".git/refs/heads/x", ".git/refs/tags/deep/x", ".git/objects/info/alternates", ".git/objects/pack/x.idx", ".git/objects/00/x",
+		".git/info/exclude", ".git/packed-refs", ".git/index", ".git/config", ".gitignore", "deep/.gitignore", ".gitattributes", ".gitmodules",
+	} {
+		for kind, put := range odd {
+			if kind == "link to a pipe" && (place == ".gitignore" || place == "deep/.gitignore" || place == ".gitattributes") {
+				continue // git reads no link there
+			}
+			t.Run(kind+" for "+place, func(t *testing.T) {
+				w := f.checkout(t, "r/a")
+				t.Cleanup(func() { removeAll(t, w.Dir(f.root)) })
+				path := filepath.Join(w.Dir(f.root), place)
+				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				os.Remove(path)
+				put(t, path)
+				soon(t, "Remove", func() {
+					err := f.Remove(t.Context(), w, false)
+					wantError(t, "Remove", err, api.Conflict, "unknown_work", "--force")
+					if err != nil && !strings.Contains(err.Error(), filepath.Base(place)) {
+						t.Errorf("Remove: %v, want the name of %s", err, place)
+					}
+				})
+			})
+		}
+	}
+}
+
+func TestALookThatTakesTooLongSaysSo(t *testing.T) {
+	f := newFleet(t)
+	w := f.checkout(t, "r/a")
+	slow := t.TempDir()
+	script := "#!/bin/sh\ncase \"$*\" in *status*) sleep 60;; esac\nPATH=" + os.Getenv("PATH") + "\nexec git \"$@\"\n"
+	if err := os.WriteFile(filepath.Join(slow, "git"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", slow+":"+os.Getenv("PATH"))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	soon(t, "Remove", func() {
+		err := f.Remove(ctx, w, false)
+		wantError(t, "Remove", err, api.Conflict, "unknown_work", "--force")
+		if err == nil || !strings.Contains(err.Error(), "took too long") {
+			t.Errorf("Remove: %v, want that it took too long", err)
+		}
+	})
 }
