@@ -59,6 +59,7 @@ func TestScripts(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"eventually": eventually,
 			"status":     exitStatus,
+			"silent":     silent,
 		},
 	})
 }
@@ -140,6 +141,14 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
+}
+
+// silent listens on loopback, never says a word, and puts its address into $SILENT.
+func silent(ts *testscript.TestScript, _ bool, _ []string) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { _ = l.Close() })
+	ts.Setenv("SILENT", l.Addr().String())
 }
 
 // exitStatus runs a command and compares its exit status.

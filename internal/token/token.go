@@ -58,8 +58,8 @@ func Parse(s string) (Token, error) {
 	return Token{&s}, nil
 }
 
-// Reveal gives the text. It is for the two places that must hand the token on: the line that
-// writes it into a tmux session, and the Authorization header of a request to the ship.
+// Reveal gives the text. It is for those who hand the token on, into a tmux session and into the
+// Authorization header of a request to the ship, and for who masks it in what others wrote.
 // The zero Token gives "".
 func (t Token) Reveal() string {
 	if t.text == nil {

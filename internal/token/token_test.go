@@ -160,6 +160,28 @@ func TestRevocationIsImmediateAndExact(t *testing.T) {
 	}
 }
 
+func TestARotationKeepsTheNewTokenAlone(t *testing.T) {
+	var table Table[string]
+	old, next, sibling, disputed := Mint(), Mint(), Mint(), Mint()
+	table.Add(old, "a")
+	table.Add(next, "a")
+	table.Add(sibling, "b")
+	table.Add(disputed, "b")
+	table.Add(disputed, "a")
+	table.Keep(next, "a")
+	if _, ok := table.Lookup(old); ok {
+		t.Error("Keep left the old token")
+	}
+	for name, tok := range map[string]Token{"a": next, "b": sibling} {
+		if v, ok := table.Lookup(tok); !ok || v != name {
+			t.Errorf("Keep took a token of %s", name)
+		}
+	}
+	if table.Add(disputed, "a"); table.Len() != 2 {
+		t.Error("Keep made a token in conflict open something")
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	f.Add(Mint().Reveal())
 	f.Add("fleet_" + strings.Repeat("A", 42) + "B")
