@@ -162,10 +162,12 @@ func (j *Job) Step(name, conclusion, output string) *Job {
 		began := j.run.repo.gh.tick()
 		j.steps = append(j.steps, step{name, "completed", conclusion, began, began.Add(50 * time.Second)})
 		lines := strings.Split(strings.TrimSuffix(output, "\n"), "\n")
+		var log strings.Builder
 		for n, line := range lines {
 			at := began.Add(40 * time.Second * time.Duration(n) / time.Duration(len(lines)))
-			j.log += at.Format("2006-01-02T15:04:05.0000000Z") + " " + line + "\n"
+			log.WriteString(at.Format("2006-01-02T15:04:05.0000000Z") + " " + line + "\n")
 		}
+		j.log += log.String()
 		j.check.completed = began.Add(time.Minute)
 	})
 	return j
