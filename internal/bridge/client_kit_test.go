@@ -61,7 +61,8 @@ type cutter struct {
 	to  string
 	cut func(connection int) int
 	mu  sync.Mutex
-	all int
+	all int // connections so far
+	len int // of the last answer that was cut, whole
 }
 
 func newCutter(t *testing.T, to string, cut func(connection int) int) *cutter {
@@ -103,6 +104,9 @@ func (c *cutter) pass(client *net.TCPConn, limit int) {
 	// All of the answer is waited for, so that what was asked for is done before the cut.
 	buffer := make([]byte, 1<<16)
 	n, _ := server.Read(buffer)
+	c.mu.Lock()
+	c.len = n
+	c.mu.Unlock()
 	_, _ = client.Write(buffer[:min(limit, n)])
 	_ = client.SetLinger(0) // a reset, not an end
 }

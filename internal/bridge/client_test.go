@@ -19,32 +19,33 @@ func TestAWriteWhoseAnswerIsCutAnywhereIsPostedOnceAndAnswered(t *testing.T) {
 	b := openBench(t, "", &fakeForge{})
 	server := httptest.NewServer(b.Handler())
 	defer server.Close()
-	var limit, first atomic.Int64
-	c := newCutter(t, server.Listener.Addr().String(), func(n int) int {
-		if first.CompareAndSwap(1, 0) {
-			return int(limit.Load())
-		}
-		return -1
-	})
-	for cut := 0; ; cut++ {
+	var limit atomic.Int64
+	c := newCutter(t, server.Listener.Addr().String(), func(int) int { return int(limit.Swap(-1)) })
+	posts := 0
+	post := func(cut int) (whole int) {
+		t.Helper()
 		limit.Store(int64(cut))
-		first.Store(1)
-		caller := clientTo(t, "http://"+c.Addr().String(), b.Local())
-		raw, err := caller.Do(t.Context(), comment(fmt.Sprint("done ", cut)))
+		raw, err := clientTo(t, "http://"+c.Addr().String(), b.Local()).Do(t.Context(), comment(fmt.Sprint("done ", posts)))
+		posts++
 		w := decode[api.Written](t, raw, err)
-		if len(b.forge.posted()) != cut+1 || w.ID != int64(cut+1) || w.DuplicateOf != "" {
+		if len(b.forge.posted()) != posts || w.ID != int64(posts) || w.DuplicateOf != "" {
 			t.Fatalf("cut after %d bytes: %+v, %d posts; want the one post", cut, w, len(b.forge.posted()))
 		}
 		c.mu.Lock()
-		connections := c.all
-		c.all = 0
-		c.mu.Unlock()
-		if connections == 1 { // the answer was whole
-			if cut < 300 {
-				t.Errorf("an answer of %d bytes was taken for whole", cut)
-			}
-			return
-		}
+		defer c.mu.Unlock()
+		return c.len
+	}
+	whole := post(0)
+	for cut := 1; cut < whole; cut += 7 {
+		post(cut)
+	}
+	for cut := whole - 3; cut <= whole; cut++ {
+		post(cut)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if resent := c.all - posts; resent < posts-2 || whole < 200 {
+		t.Errorf("%d of %d writes were sent again, with answers of %d bytes; want all that were cut", resent, posts, whole)
 	}
 }
 
