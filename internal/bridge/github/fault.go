@@ -167,7 +167,7 @@ var queries = regexp.MustCompile(`(https?://[^\s"'<>?#]+)[?#][^\s"'<>]*`)
 // scrub makes forge text fit to be quoted: one line, bounded, without credentials and without
 // the queries of addresses.
 func scrub(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
+	text = strings.Join(strings.Fields(bridge.CleanText(escapes.ReplaceAllString(text, ""))), " ")
 	text = maskText(queries.ReplaceAllString(text, "$1"))
 	if runes := []rune(text); len(runes) > maxQuote {
 		text = string(runes[:maxQuote]) + "…"

@@ -39,7 +39,7 @@ func TestRefusalsHaveCodeReasonAndNextStep(t *testing.T) {
 		"page of a proxy":               {502, `<html><body>Bad Gateway</body></html>`, nil, api.Unavailable, "forge_unavailable", "502", true},
 		"half an answer":                {200, `{"number":7,"tit`, nil, api.Unavailable, "bad_answer", "understood", false},
 		"still computing":               {202, `{}`, nil, api.Unavailable, "computing", "seconds", true},
-		"a 403 that says nothing known": {403, `{"message":"No. See https://x.example/a?sig=abcdefgh1234 and ghp_abcdefghijklmnopqrstuvwxyz0123456789"}`, nil, api.Forbidden, "forge_refused", "https://x.example/a and [masked]", false},
+		"a 403 that says nothing known": {403, `{"message":"No. See https://x.example/a?sig=abcdefgh1234 and \u001b[31mghp_abcdefghijklmnopqrstuvwxyz0123456789\u001b[0m"}`, nil, api.Forbidden, "forge_refused", "https://x.example/a and [masked]", false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

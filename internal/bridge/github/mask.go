@@ -22,6 +22,8 @@ type mask struct {
 // comments, and must not take a word for a credential.
 var masks = sync.OnceValue(func() []mask {
 	return []mask{
+		// A token that something stands right before, such as what is left of an escape.
+		{[]string{"gh", "glpat-"}, regexp.MustCompile(`(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9._-]{36,}`)},
 		// A token cut short, by the end of a line or by somebody else's mask.
 		{[]string{"gh", "glpat-"}, regexp.MustCompile(`\b(?:gh[pousr]_|github_pat_|glpat-)[A-Za-z0-9._-]{8,}`)},
 		{[]string{"eyJ"}, regexp.MustCompile(`\beyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?`)},

@@ -10,6 +10,8 @@ func TestCredentialsInLogsAreMaskedAndTheirNamesStay(t *testing.T) {
 	long := "ghs_" + strings.Repeat("Ab1-_.", 86) // 520 characters, as installation tokens are now
 	cases := map[string]struct{ line, secret, stays string }{
 		"classic token":         {"using ghp_" + strings.Repeat("a1", 18) + " now", strings.Repeat("a1", 18), "using "},
+		"token behind a letter": {"x[31mghp_" + strings.Repeat("a1", 18), strings.Repeat("a1", 18), "x[31m"},
+		"coloured token":        {"\x1b[31mghp_" + strings.Repeat("a1", 18) + "\x1b[0m", strings.Repeat("a1", 18), ""},
 		"a token cut short":     {"using ghp_abcdefgh12", "abcdefgh12", "using "},
 		"fine-grained token":    {"GH=github_pat_" + strings.Repeat("A1b2", 20) + ";", "A1b2A1b2", "GH="},
 		"installation token":    {"token=" + long + " end", long[4:40], "token="},
