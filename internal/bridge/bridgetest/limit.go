@@ -45,6 +45,13 @@ func (g *GitHub) SetQuota(limit, remaining int) {
 	g.quota.limit, g.quota.used = limit, limit-remaining
 }
 
+// Used is how many requests counted so far.
+func (g *GitHub) Used() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.quota.used
+}
+
 // limited gives the answer of a limit; nil: there is none now.
 func (g *GitHub) limited(c *call) *reply {
 	const docs = "https://docs.github.com/rest/using-the-rest-api/rate-limits-for-the-rest-api"
