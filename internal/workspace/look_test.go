@@ -21,7 +21,7 @@ func TestRemoveSeesWorkThatNoBranchHolds(t *testing.T) {
 	f.git(t, f.origin, "checkout", "-q", "main")
 	loose := func(t *testing.T, f *fleet, dir string) string {
 		f.git(t, dir, "checkout", "-q", "--detach")
-		f.commit(t, dir, "file", "two\n")
+		f.commit(t, dir, "file", filepath.Base(dir)) // so that no two cases make the same commit
 		commit := f.git(t, dir, "rev-parse", "HEAD")
 		f.git(t, dir, "checkout", "-q", "main")
 		return commit
@@ -40,6 +40,7 @@ func TestRemoveSeesWorkThatNoBranchHolds(t *testing.T) {
 		"a pushed tag": {func(t *testing.T, f *fleet, dir string) {
 			f.git(t, dir, "tag", "pushed", loose(t, f, dir))
 			f.git(t, dir, "push", "-q", "origin", "pushed")
+			t.Cleanup(func() { f.git(t, f.origin, "tag", "-d", "pushed") })
 		}, ""},
 		"a note":        {func(t *testing.T, f *fleet, dir string) { f.git(t, dir, "notes", "add", "-m", "x") }, "1 commit of git notes"},
 		"another ref":   {func(t *testing.T, f *fleet, dir string) { f.git(t, dir, "update-ref", "refs/x/y", loose(t, f, dir)) }, "1 commit that only an unusual ref holds"},
