@@ -57,7 +57,7 @@ func buildAndRun(m *testing.M) int {
 		watched = plain
 	}
 	for _, args := range builds {
-		args = append([]string{"build", "-ldflags", "-X main.version=v1.2.3"}, append(args, "fleet/cmd/agent-mcp")...)
+		args = append([]string{"build", "-ldflags", "-X fleet/internal/build.linked=v1.2.3"}, append(args, "fleet/cmd/agent-mcp")...)
 		if out, err := exec.Command("go", args...).CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "%v\n%s", err, out)
 			return 1

@@ -18,6 +18,9 @@ const (
 	CallsFile  = "calls.jsonl"
 
 	maxLogBytes = 8 << 20
+	// callsPace spares most calls a look at the folder. Of a log of calls that was taken away, what
+	// is written in that time is lost; of the log of events nothing is.
+	callsPace = time.Second
 )
 
 // Log takes events. An event that Append has taken is written before Append returns, so that
@@ -36,7 +39,7 @@ type FileLog struct {
 func OpenLog(dir string) (*FileLog, error) {
 	l := &FileLog{
 		events: rotating{path: filepath.Join(dir, EventsFile), max: maxLogBytes},
-		calls:  rotating{path: filepath.Join(dir, CallsFile), max: maxLogBytes},
+		calls:  rotating{path: filepath.Join(dir, CallsFile), max: maxLogBytes, pace: callsPace},
 	}
 	if err := errors.Join(l.events.open(), l.calls.open()); err != nil {
 		return nil, errors.Join(fmt.Errorf("open the event log: %w", err), l.Close())

@@ -315,6 +315,7 @@ func TestALogThatIsTakenAwayIsMadeAnew(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			l.calls.seen = time.Now().Add(-callsPace)
 			appendEvents(t, l, numbered(1), call("agent_status"), numbered(2))
 			if got := reasons(readAll(t, dir, Query{})); !slices.Equal(got, count(1, 3)) {
 				t.Errorf("Read gave %q, want what was written since", got)

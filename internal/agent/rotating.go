@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"sync"
+	"time"
 )
 
 // keptLogs is how many rotated files stay beside the one that is written.
@@ -23,10 +24,13 @@ func generation(path string, i int) string {
 // rotating is one log file of whole lines. Set path and max, then open.
 type rotating struct {
 	path string
-	max  int64 // bytes that a file may have, unless it holds a single longer line
+	max  int64         // bytes that a file may have, unless it holds a single longer line
+	pace time.Duration // how long a write may trust that the file is still in its place
 
 	mu   sync.Mutex
 	file *os.File
+	own  fs.FileInfo // which file that is
+	seen time.Time   // when it was last seen in its place
 	size int64
 	torn bool // the file ends in half a line
 	err  error
@@ -46,7 +50,7 @@ func (r *rotating) open() error {
 		_ = file.Close()
 		return err
 	}
-	r.file, r.size, r.torn = file, st.Size(), last[0] != '\n'
+	r.file, r.own, r.size, r.torn = file, st, st.Size(), last[0] != '\n'
 	return nil
 }
 
@@ -61,8 +65,11 @@ func (r *rotating) writeLocked(line []byte) error {
 	if r.file == nil {
 		return fmt.Errorf("%s is closed", r.path)
 	}
-	if err := r.follow(); err != nil {
-		return err
+	if now := time.Now(); now.Sub(r.seen) >= r.pace {
+		if err := r.follow(); err != nil {
+			return err
+		}
+		r.seen = now
 	}
 	if r.size > 0 && r.size+int64(len(line)) > r.max {
 		if err := r.rotate(); err != nil {
@@ -87,11 +94,7 @@ func (r *rotating) writeLocked(line []byte) error {
 // written to a file without a name is lost. It makes no folder, since one that is missing is
 // more than a log that was tidied away.
 func (r *rotating) follow() error {
-	own, err := r.file.Stat()
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", r.path, err)
-	}
-	if now, err := os.Stat(r.path); err == nil && os.SameFile(own, now) && now.Size() >= r.size {
+	if now, err := os.Stat(r.path); err == nil && os.SameFile(r.own, now) && now.Size() >= r.size {
 		return nil
 	}
 	old := r.file
@@ -109,6 +112,11 @@ func (r *rotating) rotate() error {
 	if err != nil {
 		return err
 	}
+	own, err := fresh.Stat()
+	if err != nil {
+		_ = fresh.Close()
+		return err
+	}
 	for i := keptLogs; i > 0; i-- {
 		err := os.Rename(generation(r.path, i-1), generation(r.path, i))
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -121,7 +129,7 @@ func (r *rotating) rotate() error {
 		return err
 	}
 	_ = r.file.Close() // its lines were written; there is nobody to tell
-	r.file, r.size, r.torn = fresh, 0, false
+	r.file, r.own, r.size, r.torn = fresh, own, 0, false
 	return nil
 }
 
