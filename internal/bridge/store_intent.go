@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -15,6 +16,8 @@ const (
 	intentLife = 24 * time.Hour
 	// pruneAtOnce bounds the work that one write does for those before it.
 	pruneAtOnce = 64
+	maxAliases  = 256
+	idLength    = 36 // of a UUID's text
 )
 
 // States of an intent.
@@ -34,8 +37,9 @@ type intent struct {
 	Workspace  string       `json:"workspace"`
 	Op         string       `json:"op"`
 	KeyHash    string       `json:"key_hash"`
-	Payload    string       `json:"payload"`      // hash of what the key stands for
-	Content    string       `json:"content_hash"` // hash of what makes two writes the same
+	Payload    string       `json:"-"`                 // hash of what the key stands for
+	Aliases    []string     `json:"aliases,omitempty"` // further keys that were answered with this
+	Content    string       `json:"content_hash"`      // hash of what makes two writes the same
 	Write      Write        `json:"write"`
 	BodySHA256 string       `json:"body_sha256"`
 	Credential string       `json:"credential"`
@@ -54,7 +58,7 @@ func (s *store) begin(i *intent, head auditHead) error {
 		if err := prune(tx, i.StartedAt.Add(-intentLife)); err != nil {
 			return err
 		}
-		if err := tx.Bucket([]byte(bucketKeys)).Put([]byte(i.KeyHash), []byte(i.ID)); err != nil {
+		if err := tx.Bucket([]byte(bucketKeys)).Put([]byte(i.KeyHash), []byte(i.ID+i.Payload)); err != nil {
 			return err
 		}
 		if err := tx.Bucket([]byte(bucketContents)).Put([]byte(i.Content), []byte(i.ID)); err != nil {
@@ -81,24 +85,35 @@ func (s *store) decide(i *intent, head auditHead) error {
 	})
 }
 
-// alias lets one more key be answered with what became of an earlier intent.
-func (s *store) alias(keyHash string, i *intent) error {
+// alias lets the key of a later call, which stands for its payload, be answered with what became of
+// an earlier intent.
+func (s *store) alias(key *intent, id string) error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketKeys)).Put([]byte(keyHash), []byte(i.ID))
+		var earlier intent
+		if ok, err := fetch(tx, bucketIntents, id, &earlier); err != nil || !ok || len(earlier.Aliases) >= maxAliases {
+			return err // without it, the same words are still a duplicate
+		}
+		earlier.Aliases = append(earlier.Aliases, key.KeyHash)
+		if err := tx.Bucket([]byte(bucketKeys)).Put([]byte(key.KeyHash), []byte(id+key.Payload)); err != nil {
+			return err
+		}
+		return keepIn(tx, bucketIntents, id, &earlier)
 	})
 }
 
-// intentBy follows a bucket of hashes to an intent. nil: there is none.
+// intentBy follows a bucket of hashes to an intent. nil: there is none. Of a key, it gives what the
+// key stands for as the intent's Payload.
 func (s *store) intentBy(bucket, hash string) (*intent, error) {
 	var found *intent
 	err := s.db.View(func(tx *bolt.Tx) error {
-		id := tx.Bucket([]byte(bucket)).Get([]byte(hash))
-		if id == nil {
+		value := string(tx.Bucket([]byte(bucket)).Get([]byte(hash)))
+		if len(value) < idLength {
 			return nil
 		}
 		var i intent
-		ok, err := fetch(tx, bucketIntents, string(id), &i)
+		ok, err := fetch(tx, bucketIntents, value[:idLength], &i)
 		if ok {
+			i.Payload = value[idLength:]
 			found = &i
 		}
 		return err
@@ -160,8 +175,10 @@ func prune(tx *bolt.Tx, before time.Time) error {
 		if err := intents.Delete([]byte(i.ID)); err != nil {
 			return err
 		}
-		if err := unlink(tx, bucketKeys, i.KeyHash, i.ID); err != nil {
-			return err
+		for _, key := range append(i.Aliases, i.KeyHash) {
+			if err := unlink(tx, bucketKeys, key, i.ID); err != nil {
+				return err
+			}
 		}
 		if err := unlink(tx, bucketContents, i.Content, i.ID); err != nil {
 			return err
@@ -173,7 +190,7 @@ func prune(tx *bolt.Tx, before time.Time) error {
 // unlink deletes hash where it still leads to id.
 func unlink(tx *bolt.Tx, bucket, hash, id string) error {
 	b := tx.Bucket([]byte(bucket))
-	if string(b.Get([]byte(hash))) != id {
+	if !strings.HasPrefix(string(b.Get([]byte(hash))), id) {
 		return nil
 	}
 	return b.Delete([]byte(hash))

@@ -95,6 +95,9 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 	}
 	switch earlier.State {
 	case intentDone:
+		if earlier.KeyHash != i.KeyHash {
+			return encode(earlier.duplicate())
+		}
 		return encode(earlier.Written)
 	case intentFailed:
 		return nil, earlier.Error
@@ -114,7 +117,7 @@ func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (a
 	if earlier.State != intentDone {
 		return nil, true, unknownOutcome(earlier)
 	}
-	if err := b.desk.store.alias(i.KeyHash, earlier); err != nil {
+	if err := b.desk.store.alias(i, earlier.ID); err != nil {
 		return nil, true, internal(err)
 	}
 	line := i.auditLine(auditDuplicate)
@@ -122,12 +125,17 @@ func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (a
 	if _, err := b.desk.audit.append(line); err != nil {
 		b.log.Error("a duplicate isn't in the audit", "request", c.id, "cause", err.Error())
 	}
-	same := *earlier.Written
-	same.DuplicateOf = same.URL
-	same.Note = fmt.Sprintf("the same text was posted %s ago; nothing was posted now. Other words, or the same after ten minutes, are posted",
-		time.Since(earlier.StartedAt).Round(time.Second))
-	answer, err = encode(same)
+	answer, err = encode(earlier.duplicate())
 	return answer, true, err
+}
+
+// duplicate is the outcome for whoever asked for the same again.
+func (i *intent) duplicate() api.Written {
+	same := *i.Written
+	same.DuplicateOf = same.URL
+	same.Note = "the same text was posted at " + i.StartedAt.Format(time.RFC3339) +
+		"; nothing was posted now. Other words, or the same ones after ten minutes, are posted"
+	return same
 }
 
 // send asks the forge, once. Before it does, audit and intent are on the disk.

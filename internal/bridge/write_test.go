@@ -103,6 +103,26 @@ func TestTheSameKeyIsAnsweredAlike(t *testing.T) {
 	expectError(t, err, "conflict/key_reused")
 }
 
+func TestTheKeyOfADuplicateIsAnsweredAlikeToo(t *testing.T) {
+	b := openBench(t, "", &fakeForge{})
+	first := review("COMMENT", "hm")
+	first.Head = headSHA
+	if _, err := b.do(first); err != nil {
+		t.Fatal(err)
+	}
+	again := review("COMMENT", "hm") // of the head as it is now, which is the same
+	want, err := b.do(again)
+	if w := decode[api.Written](t, want, err); w.DuplicateOf == "" {
+		t.Fatalf("%+v is no duplicate", w)
+	}
+	if got, err := b.do(again); err != nil || string(got) != string(want) {
+		t.Errorf("again %s (%v), want %s", got, err, want)
+	}
+	again.Body = "something else"
+	_, err = b.do(again)
+	expectError(t, err, "conflict/key_reused")
+}
+
 func TestAFailedWriteIsAnsweredAlikeByItsKeyAndTriedAgainByAnother(t *testing.T) {
 	f := &fakeForge{}
 	f.write = func(context.Context, Write, func() *api.Written) (*api.Written, error) {
