@@ -60,6 +60,9 @@ func (r *Repo) tell(what func()) *Repo {
 	return r
 }
 
+// ID is the repository's number.
+func (r *Repo) ID() int64 { return r.id }
+
 // Path is OWNER/NAME as it is now.
 func (r *Repo) Path() string {
 	r.gh.mu.Lock()

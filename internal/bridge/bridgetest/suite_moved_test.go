@@ -1,0 +1,149 @@
+package bridgetest_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"fleet/api"
+	"fleet/internal/bridge"
+	"fleet/internal/bridge/bridgetest"
+)
+
+func TestRepositoriesThatMove(t *testing.T) {
+	cases(t, map[string]func(s *scene){
+		"after a rename, reads and writes go on, and a write lands once": func(s *scene) {
+			p := s.repo.Pull("Fix")
+			get[api.RepoInfo](s, info)
+			s.repo.Rename("acme/gadgets")
+			if l := get[pullList](s, pulls); len(l.Items) != 1 {
+				s.Errorf("pulls = %+v", l)
+			}
+			get[api.Written](s, pullComment(p.Number(), "hello"))
+			get[api.Written](s, review(p.Number(), "APPROVE", ""))
+			if got := p.Issue().Texts(); len(got) != 1 || len(p.Reviews()) != 1 {
+				s.Errorf("comments %q, reviews %q", got, p.Reviews())
+			}
+		},
+		"a bridge that never saw the repository before its rename learns its number first": func(s *scene) {
+			i := s.repo.Issue("Crash")
+			s.repo.Rename("acme/gadgets")
+			get[api.Written](s, comment(i.Number(), "hello"))
+			if got := i.Texts(); len(got) != 1 {
+				s.Errorf("comments %q", got)
+			}
+		},
+		"a transfer to another owner is a rename": func(s *scene) {
+			s.repo.Issue("Crash")
+			get[api.RepoInfo](s, info)
+			s.repo.Rename("elsewhere/widgets")
+			if l := get[issueList](s, issues); len(l.Items) != 1 {
+				s.Errorf("issues = %+v", l)
+			}
+		},
+		"a long list goes on across a rename": func(s *scene) {
+			for n := range 150 {
+				s.repo.Issue(fmt.Sprint("issue ", n))
+			}
+			first := get[issueList](s, issues)
+			s.repo.Rename("acme/gadgets")
+			r := issues
+			r.Cursor = first.NextCursor
+			if l := get[issueList](s, r); len(l.Items) != 50 || l.NextCursor != "" {
+				s.Errorf("the second page has %d items, next %q; want 50 and the end", len(l.Items), l.NextCursor)
+			}
+		},
+		"another repository that takes the name is noticed": func(s *scene) {
+			get[api.RepoInfo](s, info)
+			s.repo.Rename("acme/gadgets")
+			s.gh.Repo("acme/widgets")
+			s.refused(viewOf(bridge.OpIssueView, 99), api.Conflict, "repo_replaced", "operator")
+		},
+	})
+}
+
+// TestRedirectsLeadNowhereElse: whatever the forge redirects to, no request and no credential goes
+// to another host, and nothing is done to another repository.
+func TestRedirectsLeadNowhereElse(t *testing.T) {
+	other := bridgetest.NewGitHub(t)
+	other.Repo("acme/widgets").Issue("a trap")
+	s := newScene(t)
+	secret := s.gh.Repo("acme/secret").Private()
+	secret.Issue("hidden treasure")
+	i := s.repo.Issue("Crash")
+	get[api.RepoInfo](s, info)
+	host := strings.TrimPrefix(s.gh.URL(), "http://")
+	locations := map[string]string{
+		"another host":                  other.URL() + "/repos/acme/widgets/issues/1/comments",
+		"another host, by its name":     strings.Replace(other.URL(), "127.0.0.1", "localhost", 1) + "/repos/acme/widgets/issues/1/comments",
+		"the same host under https":     "https://" + host + "/repos/acme/widgets/issues/1/comments",
+		"a user in front of the host":   "http://" + host + "@" + strings.TrimPrefix(other.URL(), "http://") + "/repos/acme/widgets/issues/1/comments",
+		"no scheme":                     "//" + strings.TrimPrefix(other.URL(), "http://") + "/repos/acme/widgets/issues/1/comments",
+		"another repository":            s.gh.URL() + "/repositories/" + fmt.Sprint(secret.ID()) + "/issues/1/comments",
+		"another repository, by name":   s.gh.URL() + "/repos/acme/secret/issues/1/comments",
+		"another repository, climbing":  s.gh.URL() + "/repos/acme/widgets/../secret/issues/1/comments",
+		"another repository, escaped":   s.gh.URL() + "/repos/acme/widgets/%2e%2e/secret/issues/1/comments",
+		"something that is no repo":     s.gh.URL() + "/user",
+		"nowhere":                       "",
+		"an address that is none":       "http://[::1",
+		"a file":                        "file:///etc/passwd",
+		"an address of the log's host":  s.gh.LogURL() + "/actions-results/1/job.txt",
+		"itself":                        s.gh.URL() + "/repos/acme/widgets/issues/1/comments",
+		"the metadata of a cloud":       "http://169.254.169.254/latest/meta-data",
+		"the same, but another address": s.gh.URL() + "/repositories/" + fmt.Sprint(s.repo.ID()) + "/issues",
+	}
+	for name, location := range locations {
+		for _, status := range []int{301, 302, 303, 307, 308} {
+			for method, r := range map[string]bridge.Request{"GET": viewOf(bridge.OpIssueView, i.Number()), "POST": comment(i.Number(), name+fmt.Sprint(status))} {
+				path := "/repos/acme/widgets/issues/" + fmt.Sprint(i.Number())
+				if method == "POST" {
+					path += "/comments"
+				}
+				rule := s.gh.When(method, path)
+				rule.Redirect(status, location)
+				if method == "POST" && (status == http.StatusFound || status == http.StatusSeeOther) {
+					rule.End() // unclear, and looked for: see below
+					continue
+				}
+				raw, e := s.do(r)
+				rule.End()
+				if e == nil {
+					t.Errorf("%s: %s redirected with %d was answered %s", name, method, status, raw)
+				} else if strings.Contains(e.Text(), location) && location != "" {
+					t.Errorf("%s: %q quotes the address", name, e.Text())
+				}
+			}
+		}
+	}
+	if got := len(other.Requests()) + len(s.gh.LogRequests()); got != 0 {
+		t.Errorf("other hosts got %d requests: %+v", got, other.Requests())
+	}
+	for _, r := range s.gh.Requests() {
+		if strings.Contains(r.Path, "secret") || strings.Contains(r.Path, fmt.Sprint("/repositories/", secret.ID())) || r.Path == "/user" {
+			t.Errorf("the forge got %s %s", r.Method, r.Path)
+		}
+	}
+	if got := i.Texts(); len(got) != 0 {
+		t.Errorf("comments %q", got)
+	}
+	s.healthy()
+}
+
+func TestAWriteAnsweredWithAnOldRedirectIsUnclearAndSentOnce(t *testing.T) {
+	t.Parallel()
+	waiting(t, map[string]func(s *scene){
+		"302": func(s *scene) { oldRedirect(s, 302) },
+		"303": func(s *scene) { oldRedirect(s, 303) },
+	})
+}
+
+func oldRedirect(s *scene, status int) {
+	i := s.repo.Issue("Crash")
+	get[api.RepoInfo](s, info)
+	s.gh.When("POST", postedComments).Times(1).Redirect(status, s.gh.URL()+"/repos/acme/widgets/issues/1/comments")
+	s.refused(comment(i.Number(), "hello"), api.OutcomeUnknown, "write_outcome_unknown")
+	if n := s.gh.Count("POST", "/comments"); n != 1 {
+		s.Errorf("sent %d times, want once", n)
+	}
+}
