@@ -35,6 +35,7 @@ func allowed() map[string][]string {
 		"internal/atlas":         {},
 		"internal/token":         {},
 		"internal/tmux":          {},
+		"internal/build":         {},
 		"internal/agent":         {"api", "internal/atlas"},
 		"internal/workspace":     {"api", "internal/atlas", "internal/token", "internal/agent", "internal/tmux"},
 		"internal/toolset":       {"api", "internal/atlas"},
@@ -46,10 +47,10 @@ func allowed() map[string][]string {
 		"internal/bridge/gitea":  provider,
 		// The suite holds every provider to the same claims, and its stand-in forges are nobody's.
 		"internal/bridge/bridgetest": provider,
-		"cmd/agent-mcp":              {"internal/adapter"},
+		"cmd/agent-mcp":              {"internal/adapter", "internal/build"},
 		"cmd/ship": {
 			"api", "internal/atlas", "internal/token", "internal/tmux", "internal/agent", "internal/workspace",
-			"internal/toolset", "internal/server", "internal/bridge", "internal/bridge/github",
+			"internal/build", "internal/toolset", "internal/server", "internal/bridge", "internal/bridge/github",
 			"internal/bridge/gitlab", "internal/bridge/gitea",
 		},
 	}

@@ -7,14 +7,11 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"fleet/internal/adapter"
+	"fleet/internal/build"
 )
-
-// version is set when a release is linked.
-var version string
 
 const usage = `agent-mcp is what a harness starts as its MCP server fleet-agent; it needs no configuration.
 
@@ -26,7 +23,7 @@ const usage = `agent-mcp is what a harness starts as its MCP server fleet-agent;
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	config := adapter.Config{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: ownVersion()}
+	config := adapter.Config{In: os.Stdin, Out: os.Stdout, Err: os.Stderr, Version: build.Version()}
 	switch {
 	case len(args) == 0:
 	case len(args) == 1 && args[0] == "--check":
@@ -35,7 +32,7 @@ func run(args []string) int {
 		fmt.Print(usage)
 		return 0
 	case len(args) == 1 && args[0] == "--version":
-		fmt.Println("agent-mcp " + ownVersion())
+		fmt.Println("agent-mcp " + build.Version())
 		return 0
 	default:
 		fmt.Fprintf(os.Stderr, "agent-mcp: it takes no arguments but --check, --version or --help, and was given %q\n", args)
@@ -46,14 +43,4 @@ func run(args []string) int {
 	// ship knows that nobody waits. To catch them would cost two threads and a quarter of the start.
 	signal.Ignore(syscall.SIGPIPE)
 	return adapter.Run(context.Background(), config)
-}
-
-func ownVersion() string {
-	if version != "" {
-		return version
-	}
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "dev"
 }

@@ -15,6 +15,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/build"
 	"fleet/internal/server"
 )
 
@@ -32,7 +33,7 @@ func (a *app) command() *cobra.Command {
 		Short:         "Give each coding agent its own MCP server, bound to its workspace",
 		Long:          "ship serves one atlas, the directory tree that holds your workspaces, and is how you operate it.\nNew here? Run: ship up PATH-OF-A-REPOSITORY",
 		SilenceErrors: true, SilenceUsage: true,
-		Version: version(),
+		Version: build.Version(),
 		Args: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return nil

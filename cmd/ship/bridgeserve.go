@@ -11,6 +11,7 @@ import (
 
 	"fleet/internal/atlas"
 	"fleet/internal/bridge"
+	"fleet/internal/build"
 )
 
 func (a *app) bridgeServeCommand(config *string) *cobra.Command {
@@ -75,7 +76,7 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 	if err != nil {
 		return errors.Join(err, operators.Close())
 	}
-	logger.Info("ready", "listen", file.Listen, "repos", len(file.Repos), "pid", os.Getpid(), "version", version())
+	logger.Info("ready", "listen", file.Listen, "repos", len(file.Repos), "pid", os.Getpid(), "version", build.Version())
 	ended := make(chan error, 2)
 	go func() { ended <- bridge.Serve(ctx, operators, broker.AdminHandler(), logger) }()
 	go func() { ended <- bridge.Serve(ctx, ships, broker.Handler(), logger) }()

@@ -13,6 +13,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/build"
 )
 
 func (a *app) lsCommand() *cobra.Command {
@@ -125,8 +126,8 @@ func printStatus(w, shown io.Writer, ship api.Ship, all []api.Workspace, detaile
 	for _, problem := range ship.Problems {
 		fmt.Fprintln(w, colour(shown, "31", "! "+clean(problem)))
 	}
-	if ship.Version != version() {
-		fmt.Fprintf(w, "! the running ship is version %s, this program is %s\n", clean(ship.Version), version())
+	if ship.Version != build.Version() {
+		fmt.Fprintf(w, "! the running ship is version %s, this program is %s\n", clean(ship.Version), build.Version())
 	}
 	switch {
 	case detailed:
@@ -221,7 +222,7 @@ func (a *app) versionCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "version", Short: "Print this program's version", Args: cobra.NoArgs,
 		RunE: works(func(*cobra.Command, []string) error {
-			return a.print(map[string]string{"version": version()}, func(w io.Writer) { fmt.Fprintln(w, version()) })
+			return a.print(map[string]string{"version": build.Version()}, func(w io.Writer) { fmt.Fprintln(w, build.Version()) })
 		}),
 	})
 }

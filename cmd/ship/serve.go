@@ -18,6 +18,7 @@ import (
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
 	"fleet/internal/bridge"
+	"fleet/internal/build"
 	"fleet/internal/server"
 	"fleet/internal/token"
 	"fleet/internal/workspace"
@@ -140,7 +141,7 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 		return err
 	}
 	s.server, err = server.New(server.Config{
-		Version: version(), Workspaces: s.workspaces, Tokens: tokens,
+		Version: build.Version(), Workspaces: s.workspaces, Tokens: tokens,
 		Events: s.events, Logger: s.logger,
 		Ready:      func(context.Context) error { return s.events.Probe() },
 		Repository: &repository{bridge: caller, positions: s.workspaces},
@@ -174,7 +175,7 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge
 	s.append(api.ShipStarted)
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(ctx, listeners) }()
-	s.logger.Info("ready", "url", fmt.Sprintf("http://127.0.0.1:%d", s.port), "atlas", s.root, "pid", os.Getpid(), "version", version())
+	s.logger.Info("ready", "url", fmt.Sprintf("http://127.0.0.1:%d", s.port), "atlas", s.root, "pid", os.Getpid(), "version", build.Version())
 	err = <-served
 	s.stop()
 	operator.close()
@@ -229,7 +230,7 @@ func (s *ship) onHangup(ctx context.Context) {
 // asked often.
 func (s *ship) info(ctx context.Context) api.Ship {
 	info := api.Ship{
-		Version: version(), PID: os.Getpid(), Root: s.root, Port: s.port, Bridge: s.bridgeName,
+		Version: build.Version(), PID: os.Getpid(), Root: s.root, Port: s.port, Bridge: s.bridgeName,
 		StartedAt: s.startedAt, Background: s.background, Problems: []string{},
 	}
 	note := func(err error) {
