@@ -5,7 +5,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -13,7 +12,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 )
@@ -24,11 +22,22 @@ type fleet struct {
 	atlas string
 	bin   string
 	env   []string // of every ship command: nothing of the developer's but PATH
+
+	daemon *daemon // ship serve, as it was last started
 }
 
-// startFleet builds the two programs, makes an atlas with the repository r and serves it until
-// the test ends.
+// startFleet makes a fleet that serves the repository r until the test ends.
 func startFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := newFleet(t)
+	origin := f.origin(t, "origin")
+	f.serve(t)
+	f.ship(t, "repo", "add", "r", origin)
+	return f
+}
+
+// newFleet builds the two programs and makes an atlas, which nobody serves yet.
+func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	// Not t.TempDir: a socket's path must stay under 100 bytes.
 	dir, err := os.MkdirTemp("", "fl")
@@ -45,15 +54,21 @@ func startFleet(t *testing.T) *fleet {
 		"LANG=C.UTF-8", "ANTHROPIC_API_KEY=no-key-that-works",
 	}
 	f.command(t, "go", "build", "-o", f.bin+"/", "fleet/cmd/ship", "fleet/cmd/agent-mcp")
-
-	origin := filepath.Join(dir, "origin")
-	f.command(t, "git", "init", "-q", "-b", "main", origin)
-	f.command(t, "git", "-C", origin, "-c", "user.name=e2e", "-c", "user.email=e2e@localhost",
-		"commit", "-q", "--allow-empty", "-m", "begin")
 	f.ship(t, "init", "--port", "0", mkdir(t, dir, "atlas"))
-	f.serve(t)
-	f.ship(t, "repo", "add", "r", origin)
 	return f
+}
+
+// origin makes a repository with one commit on main and on each of branches.
+func (f *fleet) origin(t *testing.T, name string, branches ...string) string {
+	t.Helper()
+	path := filepath.Join(f.dir, name)
+	f.command(t, "git", "init", "-q", "-b", "main", path)
+	f.command(t, "git", "-C", path, "-c", "user.name=e2e", "-c", "user.email=e2e@localhost",
+		"commit", "-q", "--allow-empty", "-m", "begin")
+	for _, b := range branches {
+		f.command(t, "git", "-C", path, "branch", b)
+	}
+	return path
 }
 
 // removeAll removes dir, in which a harness that was just told to end may still write.
@@ -86,10 +101,16 @@ func (f *fleet) command(t *testing.T, name string, args ...string) []byte {
 	if name != "go" {
 		c.Env = f.env
 	}
+	return output(t, c)
+}
+
+// output runs c, which must succeed, and gives its standard output.
+func output(t *testing.T, c *exec.Cmd) []byte {
+	t.Helper()
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {
-		t.Fatalf("%s %q: %v\n%s%s", filepath.Base(name), args, err, &out, &errs)
+		t.Fatalf("%s %q: %v\n%s%s", filepath.Base(c.Path), c.Args[1:], err, &out, &errs)
 	}
 	return out.Bytes()
 }
@@ -98,63 +119,6 @@ func (f *fleet) command(t *testing.T, name string, args ...string) []byte {
 func (f *fleet) ship(t *testing.T, args ...string) []byte {
 	t.Helper()
 	return f.command(t, filepath.Join(f.bin, "ship"), append([]string{"--atlas", f.atlas}, args...)...)
-}
-
-// serve starts the daemon, waits for its ready line and ends it and its tmux with the test.
-func (f *fleet) serve(t *testing.T) {
-	t.Helper()
-	c := exec.Command(filepath.Join(f.bin, "ship"), "--atlas", f.atlas, "serve")
-	c.Env = f.env
-	stderr, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	ready, ended := make(chan struct{}), make(chan string, 1)
-	go func() {
-		var log strings.Builder
-		for lines := bufio.NewScanner(stderr); lines.Scan(); {
-			log.WriteString(lines.Text() + "\n")
-			if strings.Contains(lines.Text(), "ready") && ready != nil {
-				close(ready)
-				ready = nil
-			}
-		}
-		ended <- log.String()
-	}()
-	t.Cleanup(func() { f.stop(t, c, ended) })
-	select {
-	case <-ready:
-	case log := <-ended:
-		ended <- log
-		t.Fatalf("ship serve ended before it was ready:\n%s", log)
-	case <-time.After(20 * time.Second):
-		t.Fatal("ship serve was not ready within 20 s")
-	}
-}
-
-// stop ends the daemon as an operator would, and then the tmux server, which outlives it.
-func (f *fleet) stop(t *testing.T, serve *exec.Cmd, ended chan string) {
-	if err := serve.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Errorf("ship serve was gone before the end: %v", err)
-	}
-	var log string
-	select {
-	case log = <-ended:
-	case <-time.After(10 * time.Second):
-		t.Error("ship serve did not end within 10 s of SIGTERM")
-		serve.Process.Kill()
-		log = <-ended
-	}
-	if err := serve.Wait(); err != nil {
-		t.Errorf("ship serve: %v", err)
-	}
-	if t.Failed() {
-		t.Logf("ship serve said:\n%s", log)
-	}
-	f.command(t, "tmux", "-S", filepath.Join(f.sockets(t), "tmux.sock"), "kill-server")
 }
 
 // sockets is the folder of the atlas's sockets: .ship, or what .ship/sockets names.

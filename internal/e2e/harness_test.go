@@ -28,8 +28,7 @@ var thirteen = []string{
 	"repo_pr_list", "repo_pr_review", "repo_pr_view",
 }
 
-// harness is a real harness, registered in a home of its own. It is driven by a model that calls
-// agent_init, agent_status and agent_status_get.
+// harness is a real harness, registered in a home of its own and driven by a stand-in for its model.
 type harness struct {
 	workspace string
 	name      string // what its agent calls itself
@@ -40,21 +39,30 @@ type harness struct {
 	command   []string
 }
 
-// newHarness makes the home and the model of a harness that will run in workspace.
-func newHarness(t *testing.T, f *fleet, workspace, name string) *harness {
+// newHarness makes the home and the model of a harness that will run in workspace. Without calls
+// the model makes agent_init, agent_status and agent_status_get.
+func newHarness(t *testing.T, f *fleet, workspace, name string, calls ...model.Call) *harness {
 	t.Helper()
 	h := &harness{workspace: workspace, name: name, home: mkdir(t, f.dir, "home-"+filepath.Base(workspace))}
-	h.model = model.Start(t, model.Script{Server: key, Calls: []model.Call{
-		{Tool: "agent_init", Arguments: fmt.Sprintf(`{"model":"stand-in","provider":"loopback","harness":%q}`, name)},
-		{Tool: "agent_status", Arguments: fmt.Sprintf(`{"state":"building","description":%q}`, h.description())},
-		{Tool: "agent_status_get"},
-	}})
+	if calls == nil {
+		calls = []model.Call{
+			begins(name),
+			{Tool: "agent_status", Arguments: fmt.Sprintf(`{"state":"building","description":%q}`, h.description())},
+			{Tool: "agent_status_get"},
+		}
+	}
+	h.model = model.Start(t, model.Script{Server: key, Calls: calls})
 	// The proxy variables make the stand-in see, and stop, whatever would leave the machine.
 	h.env = []string{
 		"HOME=" + h.home, "TMPDIR=" + mkdir(t, h.home, "tmp"),
 		"HTTP_PROXY=" + h.model.URL, "HTTPS_PROXY=" + h.model.URL, "NO_PROXY=127.0.0.1,localhost,::1",
 	}
 	return h
+}
+
+// begins is what every agent of the harness called name calls first.
+func begins(name string) model.Call {
+	return model.Call{Tool: "agent_init", Arguments: fmt.Sprintf(`{"model":"stand-in","provider":"loopback","harness":%q}`, name)}
 }
 
 // description differs from workspace to workspace and holds what quoting could lose.
@@ -65,8 +73,14 @@ func (h *harness) description() string {
 // newClaude registers Claude Code's server as `claude mcp add` with args does.
 func newClaude(t *testing.T, f *fleet, workspace string, args ...string) *harness {
 	t.Helper()
+	return claudeCalling(t, f, workspace, nil, args...)
+}
+
+// claudeCalling is newClaude with a model that makes calls.
+func claudeCalling(t *testing.T, f *fleet, workspace string, calls []model.Call, args ...string) *harness {
+	t.Helper()
 	claude := program(t, "@anthropic-ai/claude-code-linux-*/claude")
-	h := newHarness(t, f, workspace, "claude-code")
+	h := newHarness(t, f, workspace, "claude-code", calls...)
 	h.env = append(h.env, "ANTHROPIC_BASE_URL="+h.model.URL,
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_TMPDIR="+filepath.Join(h.home, "tmp"),
 		// Otherwise the tools hide behind a search that the script would have to make.
