@@ -29,7 +29,7 @@ type scene struct {
 	caller bridge.Caller
 	log    *buffer
 	dir    string
-	start  bridge.Config
+	config bridge.Config
 }
 
 // cases runs stories, each with a scene of its own.
@@ -76,19 +76,31 @@ func tempDir(t *testing.T) string {
 // open starts the bridge with a token from the environment, as a ship has it embedded.
 func (s *scene) open(token string) {
 	s.Helper()
+	c, err := configOf(s.gh.URL(), token, s.dir)
+	if err != nil {
+		s.Fatal(err)
+	}
+	c.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	s.openWith(c)
+}
+
+// configOf is a bridge that is embedded and serves acme/widgets as "widgets" and acme/gadgets as "gadgets".
+func configOf(api, token, dir string) (bridge.Config, error) {
 	registered := map[string]bridge.Registered{
-		"widgets": {Forge: "github", URL: "https://github.example/acme/widgets.git", APIURL: s.gh.URL()},
+		"widgets": {Forge: "github", URL: "https://github.example/acme/widgets.git", APIURL: api},
+		"gadgets": {Forge: "github", URL: "https://github.example/acme/gadgets.git", APIURL: api},
 	}
 	store, err := bridge.NewCredentialStore(bridge.CredentialStoreConfig{
 		Environment: map[string]bridge.Secret{"GITHUB_TOKEN": bridge.NewSecret(token)},
 		Registered:  func() []bridge.Registration { return bridge.Registrations(registered) },
 	})
-	if err != nil {
-		s.Fatal(err)
-	}
-	s.openWith(bridge.Config{
-		Registry: func() map[string]bridge.Registered { return registered }, Credentials: store, Dir: s.dir,
-	})
+	return bridge.Config{
+		Registry: func() map[string]bridge.Registered { return registered }, Credentials: store, Dir: dir, Embedded: true,
+		Logger: slog.New(slog.DiscardHandler),
+		Providers: map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider{
+			"github": func(g *bridge.Guard, l *slog.Logger) bridge.Provider { return github.New(g, l) },
+		},
+	}, err
 }
 
 // openWith starts the bridge, in place of one that runs already.
@@ -99,19 +111,12 @@ func (s *scene) openWith(c bridge.Config) {
 			s.Fatalf("close the bridge: %v", err)
 		}
 	}
-	c.Embedded = true
-	c.Logger = slog.New(slog.NewTextHandler(s.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	if c.Providers == nil {
-		c.Providers = map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider{
-			"github": func(g *bridge.Guard, l *slog.Logger) bridge.Provider { return github.New(g, l) },
-		}
-	}
 	b, err := bridge.Open(s.Context(), c)
 	if err != nil {
 		s.Fatalf("open the bridge: %v", err)
 	}
 	s.Cleanup(func() { _ = b.Close() })
-	s.broker, s.caller, s.start = b, b.As(b.Local()), c
+	s.broker, s.caller, s.config = b, b.As(b.Local()), c
 }
 
 // with starts the bridge with another credential.
