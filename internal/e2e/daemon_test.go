@@ -113,11 +113,22 @@ func (f *fleet) serve(t *testing.T, env ...string) {
 	}
 	t.Cleanup(func() {
 		f.daemon.stop(t)
-		// A ship that ends takes a tmux server without sessions with it; one with sessions stays.
-		kill := exec.Command("tmux", "-S", filepath.Join(f.sockets(t), "tmux.sock"), "kill-server")
-		kill.Env = f.env
-		if out, err := kill.CombinedOutput(); err != nil && !strings.Contains(string(out), "no server running") && !strings.Contains(string(out), "No such file") {
-			t.Errorf("%q: %v: %s", kill.Args, err, out)
-		}
+		f.endTmux(t)
 	})
+}
+
+// endTmux ends what may be left of the tmux server: a ship that ends takes one without sessions
+// with it, which may be under way.
+func (f *fleet) endTmux(t *testing.T) {
+	t.Helper()
+	socket, said := filepath.Join(f.sockets(t), "tmux.sock"), ""
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
+		kill := exec.Command("tmux", "-N", "-S", socket, "kill-server")
+		kill.Env = f.env
+		out, err := kill.CombinedOutput()
+		if said = string(out); err != nil && (strings.Contains(said, "no server running") || strings.Contains(said, "No such file")) {
+			return
+		}
+	}
+	t.Errorf("the tmux server at %s did not end: %s", socket, said)
 }
