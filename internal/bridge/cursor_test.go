@@ -243,3 +243,29 @@ func TestLogsStayWithinTheirSize(t *testing.T) {
 		t.Errorf("jobs %s, want each once", got)
 	}
 }
+
+// A job's own cursor leads on in its log, beside the one that leads to further jobs.
+func TestEachJobsCursorIsSealedAndLeadsToItsOwnLog(t *testing.T) {
+	f := &fakeForge{}
+	f.logs = func(at api.Resolved) (*api.FailedLogs, error) {
+		l := &api.FailedLogs{NextCursor: "further jobs"}
+		for n := range 3 {
+			l.Jobs = append(l.Jobs, api.FailedJob{Names: []string{fmt.Sprint(n)}, NextCursor: fmt.Sprint("log of ", n)})
+		}
+		l.Jobs[1].NextCursor = ""
+		return l, nil
+	}
+	b := openBench(t, "", f)
+	r := Request{Op: OpFailedLogs, Repo: "widgets", Target: api.Target{Branch: "main", SHA: headSHA}}
+	raw, err := b.do(r)
+	l := decode[api.FailedLogs](t, raw, err)
+	if l.Jobs[1].NextCursor != "" {
+		t.Errorf("the job without more has the cursor %q", l.Jobs[1].NextCursor)
+	}
+	for cursor, want := range map[string]string{l.Jobs[0].NextCursor: "log of 0", l.Jobs[2].NextCursor: "log of 2", l.NextCursor: "further jobs"} {
+		at, err := b.sealer.open(cursor, r.binding("local"))
+		if err != nil || at.Page != want {
+			t.Errorf("cursor %.20q leads to %+v, %v; want %q", cursor, at, err, want)
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"unicode/utf8"
 
 	"fleet/api"
@@ -18,18 +17,17 @@ const (
 	cursorRoom = 1 << 10
 )
 
-// cursorMark stands in a rendered answer for the cursor, which each caller gets for himself. No text
+// cursorMark stands in a rendered answer for a cursor, which each caller gets for himself. No text
 // of an answer is encoded like this: a NUL is cleaned away, and a backslash is escaped.
 const (
 	cursorMark    = "\x00next\x00"
 	cursorEncoded = `"\u0000next\u0000"`
 )
 
-// rendered is an answer in JSON, the same for everyone, up to its cursor.
+// rendered is an answer in JSON, the same for everyone, up to its cursors.
 type rendered struct {
-	raw  json.RawMessage
-	next *position // what the cursor leads to; nil: there is none
-	at   int       // where in raw the cursor belongs
+	raw   json.RawMessage // holds cursorEncoded once for each of nexts
+	nexts []position      // what the cursors lead to, in the order in which they stand in raw
 }
 
 // view is what of a cached answer is shown.
@@ -56,14 +54,27 @@ func (b *Broker) show(c *order, e *entry, at position, age *api.Age) (json.RawMe
 			b.reads.keepShown(e, v, r)
 		}
 	}
-	if r.next == nil {
+	return b.sealAll(r, c.binding(c.grant.Ship))
+}
+
+// sealAll puts the caller's own cursors into their places.
+func (b *Broker) sealAll(r *rendered, binding string) (json.RawMessage, error) {
+	if len(r.nexts) == 0 {
 		return r.raw, nil
 	}
-	cursor, err := b.sealer.seal(*r.next, c.binding(c.grant.Ship))
-	if err != nil {
-		return nil, internal(err)
+	var whole []byte
+	rest := []byte(r.raw)
+	for _, next := range r.nexts {
+		cursor, err := b.sealer.seal(next, binding)
+		if err != nil {
+			return nil, internal(err)
+		}
+		before, after, _ := bytes.Cut(rest, []byte(cursorEncoded))
+		whole = append(whole, before...)
+		whole = append(append(append(whole, '"'), cursor...), '"')
+		rest = after
 	}
-	return slices.Concat(r.raw[:r.at], []byte(`"`+cursor+`"`), r.raw[r.at+len(cursorEncoded):]), nil
+	return append(whole, rest...), nil
 }
 
 func render(repo string, value any, at position, age *api.Age) (*rendered, error) {
@@ -96,14 +107,14 @@ func render(repo string, value any, at position, age *api.Age) (*rendered, error
 		return nil, internal(fmt.Errorf("no way to show a %T", value))
 	}
 	raw, err := encode(shown)
-	return &rendered{raw, s.rest, bytes.Index(raw, []byte(cursorEncoded))}, err
+	return &rendered{raw, s.nexts}, err
 }
 
 // shower cuts an answer to size and notes what leads to the rest.
 type shower struct {
-	at   position
-	age  *api.Age
-	rest *position
+	at    position
+	age   *api.Age
+	nexts []position // in the order in which their marks stand in the answer
 }
 
 // next notes the way to what wasn't shown of the page, or to the provider's next page, and gives
@@ -111,9 +122,9 @@ type shower struct {
 func (s *shower) next(rest *position, page string) (mark string) {
 	switch {
 	case rest != nil:
-		s.rest = rest
+		s.nexts = append(s.nexts, *rest)
 	case page != "":
-		s.rest = &position{Page: page, At: s.at.At}
+		s.nexts = append(s.nexts, position{Page: page, At: s.at.At})
 	default:
 		return ""
 	}
@@ -174,8 +185,15 @@ func (s *shower) logs(l api.FailedLogs) api.FailedLogs {
 	all := l.Jobs
 	l.Jobs, l.Target = []api.FailedJob{}, *s.at.At
 	base := indentedSize(l, "")
-	shown := s.fit(len(all), base, func(i int) int { return indentedSize(all[i], "    ") })
+	shown := s.fit(len(all), base, func(i int) int {
+		size := indentedSize(all[i], "    ")
+		if all[i].NextCursor != "" {
+			size += cursorRoom / 2 // sealed, it is longer
+		}
+		return size
+	})
 	for _, job := range all[s.start(len(all)):shown] {
+		job.NextCursor = s.next(nil, job.NextCursor)
 		l.Jobs = append(l.Jobs, cutJob(job, maxView-cursorRoom-base))
 	}
 	l.Age = s.age
