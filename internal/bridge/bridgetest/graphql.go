@@ -115,6 +115,15 @@ func (c *call) queryRoot() thing {
 func (r *Repo) graph() thing {
 	return thing{
 		"databaseId": constant(r.id), "nameWithOwner": constant(r.path()),
+		"pullRequests": func(f field) (any, error) {
+			var all []thing
+			for _, i := range r.issues {
+				if i.pull != nil && i.pull.branch == f.args["headRefName"] {
+					all = append(all, i.pull.graph())
+				}
+			}
+			return connection(f, all)
+		},
 		"pullRequest": func(f field) (any, error) {
 			n, _ := strconv.Atoi(fmt.Sprint(f.args["number"]))
 			i := r.issue(n)
@@ -129,6 +138,7 @@ func (r *Repo) graph() thing {
 func (p *Pull) graph() thing {
 	return thing{
 		"number": constant(p.issue.number), "title": constant(p.issue.title), "headRefOid": constant(p.head),
+		"headRepository": constant(thing{"name": constant(p.repo.name), "owner": constant(thing{"login": constant(p.repo.owner)})}),
 		"reviewThreads": func(f field) (any, error) {
 			var all []thing
 			for _, t := range p.threads {

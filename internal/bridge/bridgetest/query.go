@@ -142,26 +142,40 @@ func (p *queryParser) selection() ([]field, error) {
 	return fields, nil
 }
 
-func (p *queryParser) arguments(into map[string]any) error {
-	for p.peek() != ")" {
+func (p *queryParser) arguments(into map[string]any) error { return p.values(into, ")") }
+
+// values reads names with values up to the given end.
+func (p *queryParser) values(into map[string]any, end string) error {
+	for p.peek() != end {
 		name := p.next()
 		if err := p.expect(":"); err != nil {
 			return err
 		}
-		value := p.next()
-		switch {
-		case strings.HasPrefix(value, "$"):
-			into[name] = p.variables[value[1:]]
-		case strings.HasPrefix(value, `"`):
-			into[name] = strings.Trim(value, `"`)
-		default:
-			n, err := strconv.Atoi(value)
-			if err != nil {
-				return fmt.Errorf("unexpected %q", value)
-			}
-			into[name] = n
+		var err error
+		if into[name], err = p.value(); err != nil {
+			return err
 		}
 	}
 	p.next()
 	return nil
+}
+
+func (p *queryParser) value() (any, error) {
+	t := p.next()
+	if name, ok := strings.CutPrefix(t, "$"); ok {
+		return p.variables[name], nil
+	}
+	switch {
+	case strings.HasPrefix(t, `"`):
+		return strings.Trim(t, `"`), nil
+	case t == "{":
+		o := map[string]any{}
+		return o, p.values(o, "}")
+	case t == "", strings.Trim(t[:1], "-0123456789") != "" && strings.ToUpper(t) != t:
+		return nil, fmt.Errorf("unexpected %q", t)
+	}
+	if n, err := strconv.Atoi(t); err == nil {
+		return n, nil
+	}
+	return t, nil // one of an enumeration
 }

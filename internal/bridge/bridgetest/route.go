@@ -49,6 +49,7 @@ func routes() []route {
 		{method: get, path: repository + "/actions/runs/{run_id}", needs: actionsRead, serve: showRun},
 		{method: get, path: repository + "/actions/runs/{run_id}/jobs", needs: actionsRead, serve: listJobs},
 		{method: get, path: repository + "/actions/runs/{run_id}/artifacts", needs: actionsRead, serve: listArtifacts},
+		{method: get, path: repository + "/actions/workflows", needs: actionsRead, serve: listWorkflows},
 		{method: get, path: repository + "/actions/workflows/{workflow_id}", needs: actionsRead, serve: showWorkflow},
 		{method: get, path: repository + "/actions/jobs/{job_id}", needs: actionsRead, serve: showJob},
 		{method: get, path: repository + "/actions/jobs/{job_id}/logs", needs: actionsRead, serve: jobLogs},

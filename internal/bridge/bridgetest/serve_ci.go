@@ -1,6 +1,7 @@
 package bridgetest
 
 import (
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -114,6 +115,13 @@ func listJobs(c *call) reply {
 
 func listArtifacts(c *call) reply {
 	return c.withRun(func(*Run) reply { return ok(object{"total_count": 0, "artifacts": []any{}}) })
+}
+
+func listWorkflows(c *call) reply {
+	names := slices.Sorted(maps.Keys(c.repo.workflows))
+	return listIn(c, names, func(name string) object { return c.workflow(name, c.repo.workflows[name]) }, func(items []any) any {
+		return object{"total_count": len(names), "workflows": items}
+	})
 }
 
 func showWorkflow(c *call) reply {

@@ -35,6 +35,10 @@ func shapes() map[string]shape {
 			query: []string{"per_page", "page", "name"}, fields: "total_count:number artifacts:array",
 			docs: "https://docs.github.com/rest/actions/artifacts#list-workflow-run-artifacts",
 		},
+		"GET /repos/{owner}/{repo}/actions/workflows": {
+			query: []string{"per_page", "page"}, fields: "total_count:number workflows:array",
+			docs: "https://docs.github.com/rest/actions/workflows#list-repository-workflows",
+		},
 		"GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}": {
 			fields: "id:number node_id:string name:string path:string state:string created_at:string updated_at:string url:string html_url:string badge_url:string",
 			docs:   "https://docs.github.com/rest/actions/workflows#get-a-workflow",
