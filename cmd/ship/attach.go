@@ -56,6 +56,6 @@ func (a *app) attachCommand() *cobra.Command {
 // inside says that this very program runs in the session of t: to show it in itself would
 // mirror it without end.
 func inside(t api.WorkspaceName) bool {
-	u, err := url.Parse(os.Getenv("FLEET_AGENT_MCP_URL"))
+	u, err := url.Parse(os.Getenv(atlas.URLVariable))
 	return err == nil && u.EscapedPath() == atlas.ID{Repo: t.Repo, Name: t.Name}.MCPPath()
 }

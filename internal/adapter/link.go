@@ -15,12 +15,6 @@ import (
 	"fleet/internal/token"
 )
 
-// The two variables that the ship puts into a workspace's session.
-const (
-	tokenVariable = "FLEET_AGENT_MCP_TOKEN"
-	urlVariable   = "FLEET_AGENT_MCP_URL"
-)
-
 // sessionTimeout bounds one look into the workspace's tmux session.
 const sessionTimeout = 2 * time.Second
 
@@ -88,15 +82,15 @@ func (l *link) resolve(ctx context.Context) (*target, error) {
 // confirmed says that the workspace's session tells the port that atlas.json has. A repository
 // can hold an atlas.json, but no live socket: then atlas.json is the one that the ship wrote.
 func (l *link) confirmed(session map[string]string) bool {
-	return portOf(session[urlVariable]) == l.port
+	return portOf(session[atlas.URLVariable]) == l.port
 }
 
 // unconfirmed is for people whose atlas.json was edited under a running ship, and for agents in
 // somebody's tree with an atlas.json that no ship of ours wrote.
 func (l *link) unconfirmed(session map[string]string, cause error) error {
 	file := filepath.Join(l.root, atlas.FileName)
-	inherited, _ := l.config.LookupEnv(urlVariable)
-	named := portOf(session[urlVariable])
+	inherited, _ := l.config.LookupEnv(atlas.URLVariable)
+	named := portOf(session[atlas.URLVariable])
 	if named < 0 {
 		named = portOf(inherited)
 	}
@@ -104,7 +98,7 @@ func (l *link) unconfirmed(session map[string]string, cause error) error {
 		return &failure{cause: cause, message: fmt.Sprintf(
 			"%s says port %d, but neither %s nor a session of %s confirms it; no token was sent. "+
 				"Ask the operator whether this atlas is theirs, and if so to run: ship activate %s",
-			file, l.port, urlVariable, l.id, l.id.Shell())}
+			file, l.port, atlas.URLVariable, l.id, l.id.Shell())}
 	}
 	return &failure{cause: cause, message: fmt.Sprintf(
 		"%s says port %d, but the ship of %s told its session port %d; no token was sent. "+
@@ -122,15 +116,15 @@ func (l *link) needsSession() bool {
 // inherited is the token that the harness passed on. One that it scrubbed, or left as "${…}",
 // is none.
 func (l *link) inherited() (token.Token, string) {
-	text, _ := l.config.LookupEnv(tokenVariable)
+	text, _ := l.config.LookupEnv(atlas.TokenVariable)
 	if secret, err := token.Parse(text); err == nil {
-		return secret, "the environment (" + tokenVariable + ")"
+		return secret, "the environment (" + atlas.TokenVariable + ")"
 	}
 	return token.Token{}, ""
 }
 
 func fromSession(vars map[string]string) (token.Token, string) {
-	if secret, err := token.Parse(vars[tokenVariable]); err == nil {
+	if secret, err := token.Parse(vars[atlas.TokenVariable]); err == nil {
 		return secret, "the workspace's tmux session"
 	}
 	return token.Token{}, ""
@@ -140,7 +134,7 @@ func fromSession(vars map[string]string) (token.Token, string) {
 // passed it on, has our port. One that names another workspace is an error; one that is missing or
 // was left as "${…}" says nothing, and agrees with nothing: a harness may pass on the token alone.
 func (l *link) environmentAgrees() (bool, error) {
-	named, _ := l.config.LookupEnv(urlVariable)
+	named, _ := l.config.LookupEnv(atlas.URLVariable)
 	if named == "" || strings.HasPrefix(named, "$") || strings.Contains(named, "{") {
 		return false, nil
 	}
@@ -148,7 +142,7 @@ func (l *link) environmentAgrees() (bool, error) {
 	if err != nil || u.EscapedPath() != l.id.MCPPath() {
 		return false, &failure{message: fmt.Sprintf(
 			"the working directory is in the workspace %s of %s, but %s names another one; no token was sent. "+
-				"Start the harness in the workspace whose session it runs in", l.id, l.root, urlVariable)}
+				"Start the harness in the workspace whose session it runs in", l.id, l.root, atlas.URLVariable)}
 	}
 	return portOf(named) == l.port, nil
 }
@@ -174,7 +168,7 @@ func (l *link) session(ctx context.Context) (map[string]string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	defer cancel()
-	return l.config.SessionEnv(ctx, filepath.Join(dir, atlas.TmuxSocket), l.id.SessionName(), tokenVariable, urlVariable)
+	return l.config.SessionEnv(ctx, filepath.Join(dir, atlas.TmuxSocket), l.id.SessionName(), atlas.TokenVariable, atlas.URLVariable)
 }
 
 func (l *link) keep(secret token.Token, source string) (*target, error) {

@@ -6,6 +6,12 @@ import (
 	"strings"
 )
 
+// The variables that the ship puts into a workspace's session. The URL is no secret.
+const (
+	TokenVariable = "FLEET_AGENT_MCP_TOKEN"
+	URLVariable   = "FLEET_AGENT_MCP_URL"
+)
+
 // CheckEnvName says why a variable cannot be named to reach a pane: it is no variable's name,
 // it is Fleet's own, it is a forge's token, it would give a harness the identity of another, or
 // it would lead an agent's tmux to somebody else's server.

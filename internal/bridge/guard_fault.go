@@ -36,7 +36,7 @@ func causeOf(err error) fault {
 	)
 	switch {
 	case errors.Is(err, context.Canceled):
-		return fault{"canceled", context.Canceled}
+		return fault{"cancelled", context.Canceled}
 	case errors.Is(err, context.DeadlineExceeded):
 		return fault{"deadline exceeded", context.DeadlineExceeded}
 	case errors.Is(err, errAddress):
@@ -80,7 +80,7 @@ func transportFault(write, sent bool, err error) *api.Error {
 			Hint:    "look at the issue or pull request before you try again", Err: cause,
 		}
 	case errors.Is(cause, context.Canceled):
-		return &api.Error{Code: api.Unavailable, Reason: "canceled", Message: "the request was given up", Err: cause}
+		return &api.Error{Code: api.Unavailable, Reason: "cancelled", Message: "the request was given up", Err: cause}
 	case errors.Is(cause, context.DeadlineExceeded):
 		return &api.Error{
 			Code: api.Unavailable, Reason: "timeout", Message: "the forge did not answer in time",

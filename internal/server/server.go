@@ -46,7 +46,6 @@ type Repository interface {
 
 // Config says what a Server serves. Workspaces, Tokens, Events and Logger are required.
 type Config struct {
-	Root       string // real path of the atlas's root
 	Version    string // of this program, for serverInfo; "" means "unknown"
 	Workspaces Workspaces
 	Tokens     *token.Table[atlas.ID]

@@ -152,7 +152,7 @@ func (m *Manager) unstarted(ctx context.Context, id atlas.ID, err error) error {
 	case errors.Is(err, tmux.ErrUnfit):
 		return invalid("unfit_value", "a value or a word of the command holds a NUL byte or is not valid UTF-8", "correct it and try again", err)
 	case ctx.Err() != nil:
-		return &api.Error{Code: api.Unavailable, Reason: "canceled", Message: "the activation was broken off", Hint: command("ship activate", id), Err: err}
+		return &api.Error{Code: api.Unavailable, Reason: "cancelled", Message: "the activation was broken off", Hint: command("ship activate", id), Err: err}
 	}
 	return unavailable("tmux could not make the session", err)
 }
@@ -206,7 +206,7 @@ func (m *Manager) Rotate(ctx context.Context, id atlas.ID) error {
 	tok := token.Mint()
 	m.c.Tokens.Add(tok, id)
 	err = m.tmux.Set(ctx, tmux.Change{
-		Session: id.SessionName(), Env: []tmux.Variable{{Name: tokenVariable, Value: tok.Reveal()}},
+		Session: id.SessionName(), Env: []tmux.Variable{{Name: atlas.TokenVariable, Value: tok.Reveal()}},
 	})
 	if err != nil {
 		// Without an answer the session may hold either, so both stay valid until the next time.

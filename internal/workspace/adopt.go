@@ -14,8 +14,6 @@ import (
 
 // What a session holds for us, besides the values that the operator passed on.
 const (
-	tokenVariable  = "FLEET_AGENT_MCP_TOKEN"
-	urlVariable    = "FLEET_AGENT_MCP_URL"
 	tmpdirVariable = "TMUX_TMPDIR"
 
 	tagOption   = "@fleet_workspace"
@@ -82,7 +80,7 @@ func (m *Manager) ours(sessions []found) (ours map[atlas.ID]found, foreign map[s
 
 func (m *Manager) sessions(ctx context.Context) ([]found, error) {
 	// The record comes last: it may hold the separator.
-	list, err := m.tmux.Sessions(ctx, tokenVariable, urlVariable, tagOption, seenOption, agentOption)
+	list, err := m.tmux.Sessions(ctx, atlas.TokenVariable, atlas.URLVariable, tagOption, seenOption, agentOption)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +118,11 @@ func (m *Manager) take(id atlas.ID, f found, turn uint64, changes *[]tmux.Change
 	tok, err := token.Parse(f.token)
 	if err != nil {
 		tok = token.Mint()
-		change.Env = append(change.Env, tmux.Variable{Name: tokenVariable, Value: tok.Reveal()})
+		change.Env = append(change.Env, tmux.Variable{Name: atlas.TokenVariable, Value: tok.Reveal()})
 	}
 	m.c.Tokens.Add(tok, id)
 	if url := m.url(id); f.url != url {
-		change.Env = append(change.Env, tmux.Variable{Name: urlVariable, Value: url})
+		change.Env = append(change.Env, tmux.Variable{Name: atlas.URLVariable, Value: url})
 	}
 	if f.tag != id.Tag() {
 		change.Options = append(change.Options, tmux.Option{Name: tagOption, Value: id.Tag()})

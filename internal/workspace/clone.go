@@ -105,7 +105,7 @@ func (m *Manager) uncloned(ctx context.Context, id atlas.ID, repo atlas.Repo, er
 	case ctx.Err() != nil && errors.Is(context.Cause(ctx), context.DeadlineExceeded):
 		e.Reason, e.Message, e.Hint = "timeout", "git did not end the clone of "+id.Repo+" in time", "look at the network, then try again"
 	case ctx.Err() != nil:
-		e.Reason, e.Message, e.Hint = "canceled", "the clone of "+id.Repo+" was broken off", command("ship create", id)
+		e.Reason, e.Message, e.Hint = "cancelled", "the clone of "+id.Repo+" was broken off", command("ship create", id)
 	case has("No space left on device", "Disk quota exceeded") || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT):
 		e.Reason, e.Hint = "disk_full", "make room on the disk of the atlas, then try again"
 	case has("terminal prompts disabled", "could not read Username", "could not read Password", "Authentication failed", "Permission denied (publickey"):

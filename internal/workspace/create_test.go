@@ -251,7 +251,7 @@ func TestACanceledCloneLeavesNothing(t *testing.T) {
 		t.Errorf("List during a clone = %+v, %v; want nothing", list, err)
 	}
 	cancel()
-	wantError(t, "Create", <-failed, api.Unavailable, "canceled", "ship create slow/a")
+	wantError(t, "Create", <-failed, api.Unavailable, "cancelled", "ship create slow/a")
 	if _, err := os.Lstat(filepath.Join(f.root, "slow")); err == nil {
 		t.Error("a canceled clone left the repo's directory")
 	}

@@ -41,8 +41,8 @@ func (m *Manager) session(id atlas.ID, o ActivateOptions, tok token.Token) (tmux
 	n.Env = append(
 		n.Env,
 		tmux.Variable{Name: tmpdirVariable, Value: tmp},
-		tmux.Variable{Name: urlVariable, Value: m.url(id)},
-		tmux.Variable{Name: tokenVariable, Value: tok.Reveal()},
+		tmux.Variable{Name: atlas.URLVariable, Value: m.url(id)},
+		tmux.Variable{Name: atlas.TokenVariable, Value: tok.Reveal()},
 	)
 	return n, nil
 }
