@@ -76,7 +76,9 @@ func (g *GitHub) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	var r reply
 	if rule.stores() {
 		r = c.answer()
+		rule.shrink(&r)
 		c.finish(&r)
+		rule.strip(&r)
 	}
 	g.mu.Unlock()
 	if rule == nil {

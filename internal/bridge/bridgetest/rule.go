@@ -19,6 +19,7 @@ type Rule struct {
 	left    int // requests that it still applies to; far below 0: without end
 	hits    int
 	ready   bool
+	small   bool
 	before  bool // the request is not looked at: what it asks for is not done
 	act     func(w http.ResponseWriter, req *http.Request, answer []byte, end <-chan struct{})
 }
@@ -40,6 +41,34 @@ func (r *Rule) Times(n int) *Rule {
 	defer r.gh.mu.Unlock()
 	r.left = n
 	return r
+}
+
+// Small reduces a comment's answer to the fields that GitHub's description requires, and to few
+// headers, for tests that cut it at each byte.
+func (r *Rule) Small() *Rule {
+	r.gh.mu.Lock()
+	defer r.gh.mu.Unlock()
+	r.small = true
+	return r
+}
+
+func (r *Rule) shrink(answer *reply) {
+	body, ok := answer.body.(object)
+	if r == nil || !r.small || !ok {
+		return
+	}
+	for name := range body {
+		if !slices.Contains([]string{"id", "node_id", "html_url", "user", "url", "created_at", "updated_at", "issue_url"}, name) {
+			delete(body, name)
+		}
+	}
+	body["user"] = nil
+}
+
+func (r *Rule) strip(answer *reply) {
+	if r != nil && r.small {
+		answer.header = http.Header{"Content-Type": answer.header["Content-Type"]}
+	}
 }
 
 // Hits says how many requests it applied to so far.
