@@ -4,9 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"fleet/internal/bridge/bridgetest"
 )
@@ -127,4 +129,45 @@ func first(t *testing.T, body, list string) string {
 		t.Fatalf("%s has no %s", body, list)
 	}
 	return items[0].ID.String()
+}
+
+func TestARuleBreaksTheAnswerWhereItSays(t *testing.T) {
+	g := bridgetest.NewGitHub(t)
+	i := g.Repo("acme/widgets").Issue("Crash")
+	post := func() string {
+		conn, err := net.Dial("tcp", strings.TrimPrefix(g.URL(), "http://"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_, err = io.WriteString(conn, "POST /repos/acme/widgets/issues/1/comments HTTP/1.1\r\nHost: x\r\nUser-Agent: t\r\nAuthorization: Bearer "+g.Token()+
+			"\r\nContent-Type: application/json\r\nContent-Length: 12\r\n\r\n{\"body\":\"x\"}")
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw, _ := io.ReadAll(conn) // which a reset may end
+		return string(raw)
+	}
+	for name, c := range map[string]struct {
+		breaks func(*bridgetest.Rule)
+		bytes  int
+		stored int
+	}{
+		"cut":                       {func(r *bridgetest.Rule) { r.CutAfter(20) }, 20, 1},
+		"reset":                     {func(r *bridgetest.Rule) { r.ResetAfter(33) }, 33, 1},
+		"closed before anything":    {func(r *bridgetest.Rule) { r.DropBefore() }, 0, 0},
+		"closed without an answer":  {func(r *bridgetest.Rule) { r.CutAfter(0) }, 0, 1},
+		"a page, nothing done":      {func(r *bridgetest.Rule) { r.Page(502) }, -1, 0},
+		"a page, though it is done": {func(r *bridgetest.Rule) { r.FailAfter(500) }, -1, 1},
+		"half a JSON":               {func(r *bridgetest.Rule) { r.HalfJSON() }, -1, 1},
+		"slow":                      {func(r *bridgetest.Rule) { r.Slow(500, time.Millisecond) }, -1, 1},
+	} {
+		before := len(i.Texts())
+		rule := g.When("POST", "/repos/*/*/issues/*/comments").Times(1)
+		c.breaks(rule)
+		answer := post()
+		if c.bytes >= 0 && len(answer) != c.bytes || c.bytes < 0 && !strings.HasPrefix(answer, "HTTP/1.1 ") || len(i.Texts())-before != c.stored || rule.Hits() != 1 {
+			t.Errorf("%s: %d bytes, %d comments stored, %d hits: %.60q", name, len(answer), len(i.Texts())-before, rule.Hits(), answer)
+		}
+	}
 }

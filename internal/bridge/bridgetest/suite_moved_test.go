@@ -130,14 +130,6 @@ func TestRedirectsLeadNowhereElse(t *testing.T) {
 	s.healthy()
 }
 
-func TestAWriteAnsweredWithAnOldRedirectIsUnclearAndSentOnce(t *testing.T) {
-	t.Parallel()
-	waiting(t, map[string]func(s *scene){
-		"302": func(s *scene) { oldRedirect(s, 302) },
-		"303": func(s *scene) { oldRedirect(s, 303) },
-	})
-}
-
 func oldRedirect(s *scene, status int) {
 	i := s.repo.Issue("Crash")
 	get[api.RepoInfo](s, info)

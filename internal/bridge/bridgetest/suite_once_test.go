@@ -113,6 +113,8 @@ func TestWritesThatBreak(t *testing.T) {
 func TestWritesThatStayUnclear(t *testing.T) {
 	t.Parallel()
 	waiting(t, map[string]func(s *scene){
+		"answered with 302, which some send after they stored it": func(s *scene) { oldRedirect(s, 302) },
+		"answered with 303, likewise":                             func(s *scene) { oldRedirect(s, 303) },
 		"the connection closed before anything was stored: unclear, and never said to be posted": func(s *scene) {
 			i := s.repo.Issue("Crash")
 			rule := s.gh.When("POST", postedComments).Times(1)
