@@ -15,6 +15,7 @@ import (
 )
 
 func TestActivationGivesTheSessionItsTokenAndAddress(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/é b")
 	out := filepath.Join(f.home, "env")
@@ -47,6 +48,7 @@ func TestActivationGivesTheSessionItsTokenAndAddress(t *testing.T) {
 }
 
 func TestOnlyNamedVariablesReachThePane(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	f.env = append(f.env, "GITHUB_TOKEN=forge", "CLAUDECODE=1", "FLEET_X=1", "API_KEY=daemon", "TZ=UTC")
 	f.lookup = map[string]string{"API_KEY": "from the daemon", "BOTH": "daemon's", "GITHUB_TOKEN": "forge"}
@@ -73,6 +75,7 @@ func TestOnlyNamedVariablesReachThePane(t *testing.T) {
 }
 
 func TestTheCommandGetsItsWordsExactly(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	out := filepath.Join(f.home, "words")
@@ -86,6 +89,7 @@ func TestTheCommandGetsItsWordsExactly(t *testing.T) {
 }
 
 func TestARefusedActivationLeavesNothing(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct {
 		id     string
 		o      workspace.ActivateOptions
@@ -128,6 +132,7 @@ func TestARefusedActivationLeavesNothing(t *testing.T) {
 }
 
 func TestAnActiveWorkspaceIsNotActivatedTwice(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a b")
 	var wg sync.WaitGroup
@@ -196,6 +201,7 @@ func TestABrokenActivationLeavesNothing(t *testing.T) {
 }
 
 func TestDeactivationEndsTokenAndSession(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, other := f.checkout(t, "r/a"), f.checkout(t, "r/ab")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -229,6 +235,7 @@ func TestDeactivationEndsTokenAndSession(t *testing.T) {
 }
 
 func TestRotationReplacesTheToken(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	wantError(t, "Rotate before Activate", f.Rotate(t.Context(), w), api.Conflict, "inactive", "ship activate r/a")
@@ -259,6 +266,7 @@ func TestAFailedRotationLeavesTheOldToken(t *testing.T) {
 
 // TestNoTokenStandsInAnArgumentList looks at all processes all the time.
 func TestNoTokenStandsInAnArgumentList(t *testing.T) {
+	t.Parallel()
 	if _, err := os.Stat("/proc/self/cmdline"); err != nil {
 		t.Skip("no /proc on this system")
 	}
@@ -310,6 +318,7 @@ func arguments(done chan struct{}, texts ...string) map[string]bool {
 }
 
 func TestTheSessionsTextCanBeRead(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	_, err := f.Capture(t.Context(), w, 5)

@@ -36,6 +36,7 @@ func (s *says) String() string {
 }
 
 func TestCreateClonesWhatWasAskedFor(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	first := f.git(t, f.origin, "rev-parse", "HEAD")
 	f.git(t, f.origin, "tag", "v1")
@@ -78,6 +79,7 @@ func TestCreateClonesWhatWasAskedFor(t *testing.T) {
 }
 
 func TestACloneHasNobodysHooks(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	template := filepath.Join(f.home, "template")
 	write(t, filepath.Join(template, "hooks", "post-checkout"), "#!/bin/sh\n")
@@ -92,6 +94,7 @@ func TestACloneHasNobodysHooks(t *testing.T) {
 }
 
 func TestCreateFollowsTheAtlasDefaultBranch(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	f.git(t, f.origin, "branch", "trunk")
 	f.atlas.Repos["r"] = atlas.Repo{URL: f.origin, Forge: "none", DefaultBranch: "trunk"}
@@ -102,6 +105,7 @@ func TestCreateFollowsTheAtlasDefaultBranch(t *testing.T) {
 }
 
 func TestCreateOfAnEmptyRepository(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	empty := filepath.Join(f.home, "empty")
 	f.git(t, "/", "init", "-q", "-b", "main", empty)
@@ -115,6 +119,7 @@ func TestCreateOfAnEmptyRepository(t *testing.T) {
 }
 
 func TestARefusedCreateLeavesNothing(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for name, url := range map[string]string{
 		"bad": "https://me:secret@localhost/x", "none": filepath.Join(f.home, "none"), "file": filepath.Join(f.origin, "file"),
@@ -178,6 +183,7 @@ func TestARefusedCreateLeavesNothing(t *testing.T) {
 
 // TestACloneNeverAsks gives git every way to ask that there is.
 func TestACloneNeverAsks(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	remote := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("WWW-Authenticate", `Basic realm="private"`)
@@ -230,6 +236,7 @@ func TestWhatGitSaysIsCleaned(t *testing.T) {
 }
 
 func TestACanceledCloneLeavesNothing(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	reached, release := make(chan struct{}, 8), make(chan struct{})
 	remote := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {

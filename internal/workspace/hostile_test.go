@@ -111,6 +111,7 @@ func appendTo(t *testing.T, path, text string) {
 
 // TestNothingOfAHostileWorkspaceRuns does with a hostile workspace all that a ship does.
 func TestNothingOfAHostileWorkspaceRuns(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/hostile")
 	tree := id(t, "r/tree")

@@ -23,6 +23,7 @@ func mkfifo(t *testing.T, path string) {
 }
 
 func TestListShowsEveryCheckoutInOrder(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for _, name := range []string{"r/b", "r/a", "r/é b", "a/z", "r/a-b"} {
 		f.checkout(t, name)
@@ -56,6 +57,7 @@ func TestListShowsEveryCheckoutInOrder(t *testing.T) {
 }
 
 func TestBranchAndCommitAreReadAsFiles(t *testing.T) {
+	t.Parallel()
 	const commit = "0123456789012345678901234567890123456789"
 	cases := map[string]struct {
 		make         func(t *testing.T, f *fleet, git string)

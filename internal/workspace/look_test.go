@@ -14,6 +14,7 @@ import (
 )
 
 func TestRemoveSeesWorkThatNoBranchHolds(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	f.git(t, f.origin, "checkout", "-q", "--detach")
 	f.commit(t, f.origin, "release", "1\n")
@@ -77,6 +78,7 @@ func TestRemoveSeesWorkThatNoBranchHolds(t *testing.T) {
 }
 
 func TestALookCopiesSoMuchAndNoMore(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	dir := w.Dir(f.root) + "/.git/"
@@ -162,6 +164,7 @@ func TestALookThatWasKilledIsSweptAndHoldsNoConfiguration(t *testing.T) {
 }
 
 func TestATakenFolderUnderTmpIsTold(t *testing.T) {
+	t.Parallel()
 	for what, take := range map[string]func(path string) error{
 		"another's": func(path string) error { return os.Chown(path, 12345, 12345) },
 		"open":      func(path string) error { return os.Chmod(path, 0o755) },

@@ -56,6 +56,7 @@ func soon(t *testing.T, what string, f func()) {
 }
 
 func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
+	t.Parallel()
 	places := map[string]func(dir, tree string) string{
 		".git/refs":                 func(dir, _ string) string { return dir + "/.git/refs" },
 		".git/refs/heads":           func(dir, _ string) string { return dir + "/.git/refs/heads" },
@@ -111,6 +112,7 @@ func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
 }
 
 func TestWhatGitWouldWaitForIsNamed(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for _, place := range []string{
 		".git/refs/heads/x", ".git/refs/tags/deep/x", ".git/objects/info/alternates", ".git/objects/pack/x.idx", ".git/objects/00/x",

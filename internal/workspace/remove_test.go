@@ -44,6 +44,7 @@ func (c unsaved) check(t *testing.T, f *fleet, w atlas.ID) {
 }
 
 func TestRemoveRefusesToLoseWork(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for what, c := range map[string]unsaved{
 		"nothing": {func(*testing.T, *fleet, string) {}, ""},
@@ -88,6 +89,7 @@ func TestRemoveRefusesToLoseWork(t *testing.T) {
 }
 
 func TestRemoveIsNotDeceivedByHowACheckoutIsKept(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for what, c := range map[string]unsaved{
 		"an ignored file": {func(t *testing.T, _ *fleet, dir string) {
@@ -146,6 +148,7 @@ func TestRemoveIsNotDeceivedByHowACheckoutIsKept(t *testing.T) {
 }
 
 func TestRemoveSeesAChangeAsNewAsTheIndex(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	for range 5 { // whether the change falls into the index's tick is chance
 		w := f.checkout(t, "r/a")
@@ -160,6 +163,7 @@ func TestRemoveSeesAChangeAsNewAsTheIndex(t *testing.T) {
 }
 
 func TestRemoveKeepsActiveWorkspaces(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -173,6 +177,7 @@ func TestRemoveKeepsActiveWorkspaces(t *testing.T) {
 }
 
 func TestRemoveStaysInsideTheWorkspace(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	precious := filepath.Join(f.home, "precious", "file")
@@ -209,6 +214,7 @@ func TestRemoveStaysInsideTheWorkspace(t *testing.T) {
 }
 
 func TestAWorktreeOfASiblingIsAWorkspace(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	clone, tree := f.checkout(t, "r/a"), id(t, "r/tree")
 	f.git(t, clone.Dir(f.root), "worktree", "add", "-q", "-b", "side", tree.Dir(f.root))
@@ -228,6 +234,7 @@ func TestAWorktreeOfASiblingIsAWorkspace(t *testing.T) {
 }
 
 func TestAGitFileThatPointsElsewhereIsNotFollowed(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	sibling := f.checkout(t, "other/a")
 	f.git(t, sibling.Dir(f.root), "worktree", "add", "-q", "-b", "side", filepath.Join(f.home, "tree"))

@@ -115,7 +115,11 @@ func TestATidiedFolderEndsNothing(t *testing.T) {
 	if strings.HasPrefix(folder, f.root) {
 		t.Fatalf("the sockets lie in %s, so this test shows nothing", folder)
 	}
-	t.Cleanup(func() { os.RemoveAll(folder) })
+	pid := f.serverPID(t)
+	t.Cleanup(func() {
+		syscall.Kill(pid, syscall.SIGTERM) // its socket may be gone for good by then
+		os.RemoveAll(folder)
+	})
 	f.run(t)
 	if err := os.RemoveAll(folder); err != nil {
 		t.Fatal(err)
