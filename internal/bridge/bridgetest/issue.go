@@ -114,6 +114,12 @@ func (c *Comment) Edit(body string) *Comment {
 	return c
 }
 
+// Now makes it a comment of this moment; what a story tells is of months ago.
+func (c *Comment) Now() *Comment {
+	c.issue.tell(func() { c.created, c.updated = now(), now() })
+	return c
+}
+
 // ID is the comment's number.
 func (c *Comment) ID() int64 { return c.id }
 

@@ -76,6 +76,9 @@ func TestRedirectsLeadNowhereElse(t *testing.T) {
 	host := strings.TrimPrefix(s.gh.URL(), "http://")
 	locations := map[string]string{
 		"another host":                  other.URL() + "/repos/acme/widgets/issues/1/comments",
+		"another host, and the number":  other.URL() + "/repositories/" + fmt.Sprint(s.repo.ID()) + "/REST",
+		"another port of the same name": "http://localhost:1/repositories/" + fmt.Sprint(s.repo.ID()) + "/REST",
+		"the same under https":          "https://" + host + "/repositories/" + fmt.Sprint(s.repo.ID()) + "/REST",
 		"another host, by its name":     strings.Replace(other.URL(), "127.0.0.1", "localhost", 1) + "/repos/acme/widgets/issues/1/comments",
 		"the same host under https":     "https://" + host + "/repos/acme/widgets/issues/1/comments",
 		"a user in front of the host":   "http://" + host + "@" + strings.TrimPrefix(other.URL(), "http://") + "/repos/acme/widgets/issues/1/comments",
@@ -96,12 +99,12 @@ func TestRedirectsLeadNowhereElse(t *testing.T) {
 	for name, location := range locations {
 		for _, status := range []int{301, 302, 303, 307, 308} {
 			for method, r := range map[string]bridge.Request{"GET": viewOf(bridge.OpIssueView, i.Number()), "POST": comment(i.Number(), name+fmt.Sprint(status))} {
-				path := "/repos/acme/widgets/issues/" + fmt.Sprint(i.Number())
+				below := fmt.Sprint("issues/", i.Number())
 				if method == "POST" {
-					path += "/comments"
+					below += "/comments"
 				}
-				rule := s.gh.When(method, path)
-				rule.Redirect(status, location)
+				rule := s.gh.When(method, "/repos/acme/widgets/"+below)
+				rule.Redirect(status, strings.Replace(location, "REST", below, 1))
 				if method == "POST" && (status == http.StatusFound || status == http.StatusSeeOther) {
 					rule.End() // unclear, and looked for: see below
 					continue
