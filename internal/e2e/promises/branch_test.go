@@ -34,7 +34,7 @@ func TestWithoutATargetTheWorkspacesBranchIsMeant(t *testing.T) {
 	f.shell(t, dir+"new", "git switch -q -c never-pushed")
 	f.shell(t, dir+"rebase", "! git rebase origin/main 2>&1; test -d .git/rebase-merge")
 	f.shell(t, dir+"detached", "git switch -q --detach")
-	f.shell(t, dir+"branch", "git worktree add -q -b main ../tree origin/main")
+	f.shell(t, dir+"branch", "git worktree add -q ../tree main")
 	f.must(t, "activate", "gears/tree", "--", "sleep", "1000")
 
 	for name, branch := range map[string]string{"branch": "fix", "rebase": "fix", "tree": "main"} {
