@@ -119,9 +119,9 @@ func endServer(socket string) {
 }
 
 // eventually repeats a command until it succeeds (with "stdout PATTERN" behind "--" until its
-// output holds PATTERN), for ten seconds.
+// output holds PATTERN), for a minute.
 func eventually(ts *testscript.TestScript, neg bool, args []string) {
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	want := ""
 	for i, arg := range args {
 		if arg == "--" {
@@ -137,7 +137,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			ts.Fatalf("%s: not within ten seconds: %v, stdout %q", strings.Join(args, " "), err, ts.ReadFile("stdout"))
+			ts.Fatalf("%s: not within a minute: %v, stdout %q", strings.Join(args, " "), err, ts.ReadFile("stdout"))
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
