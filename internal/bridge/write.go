@@ -59,7 +59,7 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 	if err != nil {
 		return nil, internal(err)
 	}
-	if earlier != nil && earlier.State != intentFailed && time.Since(earlier.StartedAt) < duplicateTime {
+	if earlier != nil && (earlier.undecided() || earlier.State == intentDone && time.Since(earlier.StartedAt) < duplicateTime) {
 		answer, decided, err := b.sameWords(ctx, c, i, earlier)
 		if decided || err != nil {
 			return answer, err

@@ -121,6 +121,25 @@ func TestAnUnclearOutcomeThatTurnsUpLaterIsADuplicate(t *testing.T) {
 	})
 }
 
+func TestAnUnclearOutcomeIsLookedForHoweverOldItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeForge{}
+		f.write = lostAfter(true)
+		f.find = func(Write) (*api.Written, error) { return nil, &api.Error{Code: api.Unavailable, Message: "away"} }
+		b := openBench(t, "", f)
+		_, err := b.do(comment("done"))
+		expectError(t, err, "outcome_unknown/write_outcome_unknown")
+		time.Sleep(duplicateTime + time.Minute)
+		_, err = b.do(comment("done"))
+		expectError(t, err, "outcome_unknown/write_outcome_unknown")
+		f.find = nil
+		raw, err := b.do(comment("done"))
+		if w := decode[api.Written](t, raw, err); w.DuplicateOf != written(1).URL || f.called("Write") != 1 {
+			t.Errorf("%+v after %d posts, want a duplicate of the only one", w, f.called("Write"))
+		}
+	})
+}
+
 func TestAnothersPostWithTheSameWordsIsNotTakenForOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeForge{}
