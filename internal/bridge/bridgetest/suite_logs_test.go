@@ -202,8 +202,9 @@ func TestFailedLogs(t *testing.T) {
 				"\nhttps://bob:"+secrets[5]+"@example.com/x\nF="+secrets[6]+"\n-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA\n-----END RSA PRIVATE KEY-----\n##[error]boom")
 			s.excerpt(s.failedLogs(p, 1).Jobs[0], []string{"A_TOKEN=", "B_TOKEN: ", "example.com", "boom"}, append(secrets, "MIIEowIBAAKCAQEA"))
 		},
-		"a long log is an excerpt of head, error and end":                  longLog,
-		"many failures stay within 64 KiB, and a cursor leads to the rest": manyFailures,
+		"a long log is an excerpt of head, error and end":                       longLog,
+		"a cursor leads through the whole of a failed step's log, line by line": wholeLog,
+		"many failures stay within 64 KiB, and a cursor leads to the rest":      manyFailures,
 		"a retried job's failure counts no more": func(s *scene) {
 			p, run := s.testRun()
 			run.Job("test").Fails("Run it", "flaky")
@@ -229,6 +230,31 @@ func longLog(s *scene) {
 	s.excerpt(j, []string{"line 0 ", "the needle", "line 12344 ", "line 12346 ", "line 19999 "}, []string{"line 9000 "})
 	if j.Lines != 20_001 || len(j.Excerpt) > 20<<10 || len(j.Shown) < 3 || j.NextCursor == "" {
 		s.Errorf("%d lines, %d bytes, shown %v, cursor %q", j.Lines, len(j.Excerpt), j.Shown, j.NextCursor)
+	}
+}
+
+func wholeLog(s *scene) {
+	p, run := s.testRun()
+	var lines []string
+	for n := range 3000 {
+		lines = append(lines, fmt.Sprintf("line %d of the build says something %x", n, n*7919))
+	}
+	run.Job("test").Fails("Run it", strings.Join(lines, "\n"))
+	r := logsOf(p.Number())
+	var seen []string
+	pages := 0
+	for r.Cursor = s.failedLogs(p, 1).Jobs[0].NextCursor; r.Cursor != ""; pages++ {
+		l := get[api.FailedLogs](s, r)
+		if len(l.Jobs) != 1 || l.Jobs[0].Excerpt == "" || pages == 100 {
+			s.Fatalf("page %d: %+v", pages, l)
+		}
+		seen = append(seen, strings.Split(strings.TrimSuffix(l.Jobs[0].Excerpt, "\n"), "\n")...)
+		r.Cursor = l.Jobs[0].NextCursor
+	}
+	// A page that does not begin the log says how many lines are before it.
+	seen = slices.DeleteFunc(seen, func(line string) bool { return strings.HasPrefix(line, "[… ") })
+	if !slices.Equal(seen, lines) {
+		s.Errorf("%d lines on %d pages, want the %d of the step in their order", len(seen), pages, len(lines))
 	}
 }
 
