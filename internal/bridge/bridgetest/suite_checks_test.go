@@ -74,6 +74,11 @@ func TestChecks(t *testing.T) {
 				s.Errorf("reason = %q", c.Reason)
 			}
 		},
+	})
+}
+
+func TestChecksThatSupersede(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"a red of an earlier run on the same commit is superseded": func(s *scene) {
 			p := s.repo.Pull("Fix")
 			s.repo.Run("CI", p.Head()).Job("test").Is("completed", "failure")
@@ -116,6 +121,11 @@ func TestChecks(t *testing.T) {
 				s.Errorf("%d names, %d of them different; want 131", len(names), n)
 			}
 		},
+	})
+}
+
+func TestChecksOfEachState(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"skipped and neutral are no failures, and no proof of success": func(s *scene) {
 			p := s.repo.Pull("Fix")
 			s.repo.Run("CI", p.Head()).Job("deploy").Is("completed", "skipped")
@@ -165,6 +175,11 @@ func TestChecks(t *testing.T) {
 				s.Errorf("checks = %s, want the status", summary(c))
 			}
 		},
+	})
+}
+
+func TestChecksOfATarget(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"checks of a branch, a commit and a pull request are those of its commit": func(s *scene) {
 			p := s.repo.Pull("Fix").From("feature/x#1")
 			s.repo.Run("CI", p.Head()).Job("test")

@@ -68,6 +68,11 @@ func TestWhatTheForgeRefuses(t *testing.T) {
 			}
 			s.refused(comment(1, "hello"), api.NotFound, "repo_not_visible")
 		},
+	})
+}
+
+func TestAForgeThatFails(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"a page of HTML with 502 is a forge that is away, quoted nowhere": func(s *scene) {
 			rule := s.gh.When("GET", "")
 			rule.Page(502)

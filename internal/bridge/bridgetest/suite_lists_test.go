@@ -104,6 +104,11 @@ func TestLists(t *testing.T) {
 				s.Errorf("issues = %s, %v; want empty items", raw, e)
 			}
 		},
+	})
+}
+
+func TestItemsOfLists(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"closed pull requests are closed ones and merged ones": func(s *scene) {
 			s.repo.Pull("open")
 			s.repo.Pull("closed").Close()
@@ -144,6 +149,11 @@ func TestLists(t *testing.T) {
 				s.Errorf("issues = %s, want a short item", raw)
 			}
 		},
+	})
+}
+
+func TestItemsOfListsAreAsTheyWereWritten(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"quotes, brackets and ampersands of a title stay as they are": func(s *scene) {
 			title := `Promise<string> & "quotes" a<b &amp; <n>`
 			s.repo.Issue(title)

@@ -77,6 +77,11 @@ func TestFailedLogs(t *testing.T) {
 			run.Job("test").Fails("Run it", "\x1b[31;1mred\x1b[0m text\r\n 10 %\r 99 %\rdone \x1b]8;;http://x\x07link\x1b]8;;\x07\n##[error]\x1b[1mboom\x1b[0m \ufffd")
 			s.excerpt(s.failedLogs(p, 1).Jobs[0], []string{"red text", "done", "boom"}, []string{"\x1b", "[31", "\r", " 10 %", "\x07"})
 		},
+	})
+}
+
+func TestLogsThatAreNotThere(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"a job that still runs has no log yet, and a time is given": func(s *scene) {
 			p, run := s.testRun()
 			run.Job("test").Step("Run it", "failure", "boom").Is("in_progress", "")
@@ -107,6 +112,11 @@ func TestFailedLogs(t *testing.T) {
 				s.Errorf("the job = %+v", j)
 			}
 		},
+	})
+}
+
+func TestLogsAreFetchedSafely(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"the log's host gets no credential, and nobody gets its address": func(s *scene) {
 			p, run := s.testRun()
 			run.Job("test").Fails("Run it", "boom")
@@ -147,6 +157,11 @@ func TestFailedLogs(t *testing.T) {
 			}
 			s.healthy()
 		},
+	})
+}
+
+func TestWhatFailedLogsSay(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"twelve jobs of a matrix that fail alike are one, with each name in full": func(s *scene) {
 			p, run := s.testRun()
 			for n := range 12 {

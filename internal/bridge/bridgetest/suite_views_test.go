@@ -124,6 +124,11 @@ func TestIssueViews(t *testing.T) {
 				s.Errorf("%d comments, the newest of %d bytes, truncated %v", len(all), len(c.Body), c.Truncated)
 			}
 		},
+	})
+}
+
+func TestIssuesThatAreNotThere(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"an issue that is not there is told from a repository that is not shown": func(s *scene) {
 			s.refused(viewOf(bridge.OpIssueView, 7), api.NotFound, "no_such_issue", "repo_issue_list")
 			s.repo.Hide()
@@ -206,6 +211,11 @@ func TestPullViews(t *testing.T) {
 				s.Errorf("comments %+v, incomplete %q", v.Comments, v.Incomplete)
 			}
 		},
+	})
+}
+
+func TestPullViewsToTheEnd(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"the newest of 145 reviews is there, and a cursor leads to the first": func(s *scene) {
 			p := s.repo.Pull("Much reviewed")
 			for n := range 145 {
@@ -237,6 +247,11 @@ func TestPullViews(t *testing.T) {
 				s.Errorf("%d comments in %d views, want 120 in at least 2", len(all), pages)
 			}
 		},
+	})
+}
+
+func TestPullViewsSayWhatThingsAre(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"a review of an older commit is stale, and who stands where is summed up": func(s *scene) {
 			s.repo.Member("mia", "MEMBER")
 			p := s.repo.Pull("Fix")

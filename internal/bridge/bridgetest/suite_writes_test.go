@@ -65,6 +65,11 @@ func TestComments(t *testing.T) {
 				s.Errorf("the issue has %d comments, want 1", len(got))
 			}
 		},
+	})
+}
+
+func TestCommentsThatGitHubRefuses(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"a locked conversation takes a member's comment and no outsider's": func(s *scene) {
 			i := s.repo.Issue("heated").Lock()
 			s.refused(comment(i.Number(), "hello"), api.Forbidden, "locked", "tell a human")
@@ -82,6 +87,11 @@ func TestComments(t *testing.T) {
 			s.refused(comment(99, "hello"), api.NotFound, "no_such_issue", "nothing was posted")
 			s.refused(comment(i.Number(), "hello"), api.NotFound, "gone")
 		},
+	})
+}
+
+func TestCommentsArePostedOnce(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"two runs of a harness that say different things post both": func(s *scene) {
 			i := s.repo.Issue("Crash")
 			get[api.Written](s, comment(i.Number(), "the first run"))
@@ -172,6 +182,11 @@ func TestReviews(t *testing.T) {
 			s.with(s.gh.NewToken("github-actions[bot]"))
 			s.refused(review(p.Number(), "APPROVE", ""), api.Forbidden, "permission", "event COMMENT")
 		},
+	})
+}
+
+func TestReviewsOfAPushedCommit(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"a review of a commit that is not the head any more is not filed": func(s *scene) {
 			p := s.repo.Pull("Fix")
 			seen := p.Head()
