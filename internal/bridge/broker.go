@@ -210,9 +210,19 @@ func (f *forges) at(name string, at *url.URL) (*forge, error) {
 	if f.made == nil {
 		f.made = map[string]*forge{}
 	}
-	one := &forge{provider: build(guard, f.config.Logger), guard: guard, credential: credential}
+	one := &forge{provider: maskedProvider{build(guard, f.config.Logger), guard}, guard: guard, credential: credential}
 	f.made[key] = one
 	return one, nil
+}
+
+// mask takes from a text, such as a panic's, what any of the forges was asked with.
+func (f *forges) mask(text string) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.made {
+		text = one.guard.Mask(text)
+	}
+	return MaskCredentials(text)
 }
 
 func (f *forges) close() {

@@ -37,7 +37,7 @@ func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (ans
 	defer b.work.Done()
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("a request panicked", "request", id, "op", r.Op, "panic", MaskCredentials(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			b.log.Error("a request panicked", "request", id, "op", r.Op, "panic", b.forges.mask(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			answer, err = nil, internal(fmt.Errorf("panic: %v", p))
 		}
 	}()
@@ -135,7 +135,7 @@ func (b *Broker) note(c *order, err error) {
 	if !errors.As(err, &e) || e.Err == nil && e.Code != api.Internal {
 		return
 	}
-	b.log.Warn("a request failed", "request", c.id, "op", c.Op, "code", string(e.Code), "reason", e.Reason, "cause", MaskCredentials(fmt.Sprint(e.Err)))
+	b.log.Warn("a request failed", "request", c.id, "op", c.Op, "code", string(e.Code), "reason", e.Reason, "cause", b.forges.mask(fmt.Sprint(e.Err)))
 }
 
 // asError makes every error one for the wire: what isn't an *api.Error is a fault of ours.

@@ -93,25 +93,37 @@ func isPicture(r rune) bool {
 // cleanAll cleans every text in what a provider answered, in place. Cursors are the provider's own
 // business.
 func cleanAll(v reflect.Value) {
+	eachText(v, func(text string) string {
+		if plainASCII(text) {
+			return text
+		}
+		return CleanText(text)
+	})
+}
+
+// eachText puts another text into the place of each that v holds, but for cursors.
+func eachText(v reflect.Value, change func(string) string) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			cleanAll(v.Elem())
+			eachText(v.Elem(), change)
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
 			if f := v.Type().Field(i); f.IsExported() && f.Name != "NextCursor" {
-				cleanAll(v.Field(i))
+				eachText(v.Field(i), change)
 			}
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			cleanAll(v.Index(i))
+			eachText(v.Index(i), change)
 		}
 	case reflect.String:
 		if v.CanSet() {
-			if text := v.String(); !plainASCII(text) {
-				v.SetString(CleanText(text))
+			if text := v.String(); text != "" {
+				if changed := change(text); changed != text {
+					v.SetString(changed)
+				}
 			}
 		}
 	}

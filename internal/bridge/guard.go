@@ -50,6 +50,7 @@ type Guard struct {
 	quota      *quota
 	answers    *answers
 	ids        *repositoryIDs
+	signed     signedWith
 }
 
 // NewGuard sends nothing. It refuses an API address that isn't plain https (or http on loopback),

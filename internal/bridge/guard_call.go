@@ -144,6 +144,7 @@ func (c *guardedCall) authorize(ctx context.Context) error {
 		if c.secret, err = c.guard.credential.Authorization(ctx); err != nil {
 			return transportFault(false, false, err)
 		}
+		c.guard.signed.add(c.secret)
 	}
 	if c.secret.IsZero() && c.write {
 		return &api.Error{

@@ -253,7 +253,7 @@ func (r *reads) forget(repo string, number int) {
 func guarded[T any](b *Broker, op string, ask func() (T, error)) (value T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			b.log.Error("a provider panicked", "op", op, "panic", MaskCredentials(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			b.log.Error("a provider panicked", "op", op, "panic", b.forges.mask(fmt.Sprint(p)), "stack", string(debug.Stack()))
 			err = internal(fmt.Errorf("panic: %v", p))
 		}
 	}()
