@@ -30,6 +30,7 @@ type GitHub struct {
 	logs   *logHost
 	url    string
 	closed chan struct{}
+	work   sync.WaitGroup
 
 	mu         sync.Mutex
 	lastID     int64
@@ -87,7 +88,7 @@ func Open() (*GitHub, error) {
 	}
 	g.token = g.NewToken("fleet-bot")
 	g.server = &http.Server{Handler: g, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = g.server.Serve(listener) }()
+	g.work.Go(func() { _ = g.server.Serve(listener) })
 	return g, nil
 }
 
@@ -101,6 +102,7 @@ func (g *GitHub) Close() {
 	}
 	_ = g.server.Close()
 	g.logs.close()
+	g.work.Wait()
 }
 
 // URL is the API's base address, without a slash at its end: what api.github.com is for GitHub.

@@ -15,6 +15,7 @@ import (
 type logHost struct {
 	server *http.Server
 	url    string
+	work   sync.WaitGroup
 
 	mu       sync.Mutex
 	signed   map[string]*Job // by signature
@@ -31,11 +32,14 @@ func newLogHost() (*logHost, error) {
 	}
 	h := &logHost{url: "http://" + l.Addr().String(), signed: map[string]*Job{}}
 	h.server = &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = h.server.Serve(l) }()
+	h.work.Go(func() { _ = h.server.Serve(l) })
 	return h, nil
 }
 
-func (h *logHost) close() { _ = h.server.Close() }
+func (h *logHost) close() {
+	_ = h.server.Close()
+	h.work.Wait()
+}
 
 // address signs an address for a job's log. It is a secret for as long as it works.
 func (h *logHost) address(j *Job) string {

@@ -109,7 +109,7 @@ func TestAForgeThatFails(t *testing.T) {
 		},
 		"what the forge says is quoted without the secrets in it": func(s *scene) {
 			secret := "ghp_" + strings.Repeat("a1B2", 9)
-			s.gh.When("POST", postedComments).Answer(422, nil, `{"message":"no \u001b[31m `+secret+` at https://bob:pw@h.example/x?sig=abcdef123456 `+strings.Repeat("long ", 500)+`"}`)
+			s.gh.When("POST", postedComments).Answer(422, nil, `{"message":"no \u001b[31m`+secret+` at https://bob:pw@h.example/x?sig=abcdef123456 `+strings.Repeat("long ", 500)+`"}`)
 			i := s.repo.Issue("Crash")
 			_, e := s.do(comment(i.Number(), "hello"))
 			if e == nil || e.Code != api.Invalid || strings.Contains(e.Text(), secret) || strings.Contains(e.Text(), "abcdef123456") ||

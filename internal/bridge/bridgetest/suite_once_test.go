@@ -17,7 +17,7 @@ import (
 const postedComments = "/repos/acme/widgets/issues/*/comments"
 
 // TestAWritesAnswerCutAnywhereIsPostedOnceAndSaidToBe cuts the forge's answer to a comment after
-// each number of its bytes, of the head and of the body, by an orderly end and by a reset. The
+// each number of its bytes, of the head and of the body, by an orderly end and by a reset in turn. The
 // answer is a small one; of a usual one, not every byte is tried.
 func TestAWritesAnswerCutAnywhereIsPostedOnceAndSaidToBe(t *testing.T) {
 	t.Parallel()
