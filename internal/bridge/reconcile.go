@@ -11,14 +11,16 @@ import (
 const (
 	// lookPause lets a forge's replicas catch up before a second look.
 	lookPause = 3 * time.Second
+	// signerTime bounds what a credential's file may take to be read.
+	signerTime = 5 * time.Second
 	// reconcileTime bounds what a start spends on the writes of an earlier process.
 	reconcileTime = 5 * time.Minute
 )
 
 // look asks the forge, up to so many times, whether i is there, and stores what it finds. It never
-// writes to the forge. absent: the forge was asked, and has nothing like it.
+// writes to the forge. absent: the forge was asked, and the account that sent i has nothing like it.
 func (b *Broker) look(ctx context.Context, f *forge, r Repo, i *intent, times int) (absent bool) {
-	found, absent := b.find(ctx, f.provider, r, i, times)
+	found, absent := b.find(ctx, f, r, i, times)
 	switch {
 	case found != nil:
 		i.State, i.Written, i.Error = intentDone, found, nil
@@ -32,17 +34,17 @@ func (b *Broker) look(ctx context.Context, f *forge, r Repo, i *intent, times in
 }
 
 // find gives what i left on the forge, or nil.
-func (b *Broker) find(ctx context.Context, p Provider, r Repo, i *intent, times int) (found *api.Written, absent bool) {
+func (b *Broker) find(ctx context.Context, f *forge, r Repo, i *intent, times int) (found *api.Written, absent bool) {
 	for n := range times {
 		if n > 0 && !pause(ctx, lookPause) {
 			return nil, false
 		}
 		asked, cancel := context.WithTimeout(ctx, forgeTime)
 		found, err := guarded(b, i.Op, func() (*api.Written, error) {
-			return p.Find(asked, r, i.Write, i.StartedAt.Add(-clockSkew))
+			return f.provider.Find(asked, r, i.Write, i.StartedAt.Add(-clockSkew))
 		})
 		cancel()
-		absent = err == nil && found == nil
+		absent = err == nil && found == nil && f.signsAs(ctx, i.Signer)
 		if err != nil {
 			b.log.Warn("a write can't be looked for", "request", i.RequestID, "cause", MaskCredentials(fmt.Sprint(asError(err))))
 		} else if found != nil {
@@ -53,6 +55,15 @@ func (b *Broker) find(ctx context.Context, p Provider, r Repo, i *intent, times 
 		}
 	}
 	return nil, absent
+}
+
+// signsAs says that the forge is still asked by the account that was to sign as signer. What
+// another account does not find may be there all the same.
+func (f *forge) signsAs(ctx context.Context, signer string) bool {
+	ctx, cancel := context.WithTimeout(ctx, signerTime)
+	defer cancel()
+	now, err := f.guard.Signer(ctx)
+	return err == nil && signer != "" && now == signer
 }
 
 // pause waits, and says whether it could.

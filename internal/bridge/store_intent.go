@@ -43,6 +43,7 @@ type intent struct {
 	Write      Write        `json:"write"`
 	BodySHA256 string       `json:"body_sha256"`
 	Credential string       `json:"credential"`
+	Signer     string       `json:"signer,omitempty"` // who sent it, see Guard.Signer; "": not known
 	RequestID  string       `json:"request_id"`
 	StartedAt  time.Time    `json:"started_at"`
 	State      string       `json:"state"`

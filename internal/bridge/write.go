@@ -140,6 +140,10 @@ func (i *intent) duplicate() api.Written {
 
 // send asks the forge, once. Before it does, audit and intent are on the disk.
 func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
+	var err error
+	if i.Signer, err = c.forge.guard.Signer(ctx); err != nil {
+		return nil, b.refused(c, err)
+	}
 	head, err := b.desk.audit.append(i.auditLine(auditWrite))
 	if err != nil {
 		return nil, auditUnwritable(err)
@@ -156,6 +160,9 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 	}
 	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
 	i.Written, err = b.ask(ctx, c, i)
+	if !c.forge.signsAs(context.WithoutCancel(ctx), i.Signer) {
+		i.Signer = "" // it may have been either
+	}
 	switch {
 	case err == nil:
 		i.State = intentDone

@@ -140,6 +140,33 @@ func TestAnUnclearOutcomeIsLookedForHoweverOldItIs(t *testing.T) {
 	})
 }
 
+func TestWhatAnotherAccountDoesNotFindIsNotAbsent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeForge{}
+		f.write = lostAfter(false)
+		f.find = func(Write) (*api.Written, error) { return nil, nil }
+		b := openBench(t, "", f)
+		_, err := b.do(comment("done"))
+		expectError(t, err, "outcome_unknown/write_outcome_unknown")
+		if err := b.Close(); err != nil {
+			t.Fatal(err)
+		}
+		rotated := openBench(t, b.dir, f, func(c *Config) {
+			store, err := NewCredentialStore(CredentialStoreConfig{Environment: map[string]Secret{"GITHUB_TOKEN": NewSecret(fakeToken + "2")}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Credentials = store
+		})
+		time.Sleep(duplicateTime)
+		_, err = rotated.do(comment("done"))
+		expectError(t, err, "outcome_unknown/write_outcome_unknown")
+		if f.called("Write") != 1 {
+			t.Errorf("asked to post %d times, want once", f.called("Write"))
+		}
+	})
+}
+
 func TestAnothersPostWithTheSameWordsIsNotTakenForOurs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &fakeForge{}

@@ -10,24 +10,31 @@ import (
 	"fleet/api"
 )
 
-// account remembers, by API, who the credential's account is.
+// maxAccounts bounds what is remembered of credentials that are gone.
+const maxAccounts = 16
+
+// account remembers, by API and signer, who the credential's account is.
 type account struct {
 	mu    sync.Mutex
-	known map[string]string // login by base
+	known map[string]string // login by base and signer
 }
 
 // me is the login under which the forge files what the bridge writes. A token's account is asked
 // with GET /user; a GitHub App's installation may not, and learns from GraphQL that it is
 // "slug[bot]".
 func (p *Provider) me(ctx context.Context, at place) (string, error) {
+	signer, err := p.guard.Signer(ctx)
+	if err != nil {
+		return "", err
+	}
 	p.account.mu.Lock()
-	login := p.account.known[at.base]
+	login := p.account.known[at.base+" "+signer]
 	p.account.mu.Unlock()
 	if login != "" {
 		return login, nil
 	}
 	var user gh.User
-	_, err := p.get(ctx, at.base+"user", &user)
+	_, err = p.get(ctx, at.base+"user", &user)
 	login = user.GetLogin()
 	if hasCode(err, api.Forbidden, api.NotFound) || err == nil && login == "" {
 		login, err = p.viewer(ctx, at)
@@ -35,12 +42,15 @@ func (p *Provider) me(ctx context.Context, at place) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if now, err := p.guard.Signer(ctx); err != nil || now != signer {
+		return login, err // nobody knows which of the two was asked about
+	}
 	p.account.mu.Lock()
 	defer p.account.mu.Unlock()
-	if p.account.known == nil {
+	if len(p.account.known) >= maxAccounts || p.account.known == nil {
 		p.account.known = map[string]string{}
 	}
-	p.account.known[at.base] = login
+	p.account.known[at.base+" "+signer] = login
 	return login, nil
 }
 

@@ -1,11 +1,13 @@
 package github
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -279,6 +281,43 @@ func TestFindKnowsOwnWords(t *testing.T) {
 	if n := f.count("GET /user"); n != 1 {
 		t.Errorf("asked %d times who it is, want once", n)
 	}
+}
+
+func TestFindAsksAgainWhoItIsUnderAnotherCredential(t *testing.T) {
+	f, _ := newForge(t)
+	rotating := &rotating{}
+	rotating.set("Bearer first")
+	guard, err := bridge.NewGuard(bridge.GuardConfig{API: f.repo.APIURL, Credential: rotating})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(guard.Close)
+	p := New(guard, nil)
+	f.on("GET", "//user", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, `{"login":%q}`, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
+	})
+	c := commentJSON(3, 5, "hello")
+	c["user"] = object{"login": "second"}
+	f.json("GET", "issues/7/comments", encoded(t, []object{c}))
+	if got, err := p.Find(t.Context(), f.repo, comment("hello"), dawn); err != nil || got != nil {
+		t.Errorf("as the first: %+v, %v; want nothing", got, err)
+	}
+	rotating.set("Bearer second")
+	if got, err := p.Find(t.Context(), f.repo, comment("hello"), dawn); err != nil || got == nil || got.ID != 3 {
+		t.Errorf("as the second: %+v, %v; want its own comment", got, err)
+	}
+}
+
+// rotating is a credential that its operator puts another in place of.
+type rotating struct {
+	fixed
+	now atomic.Pointer[string]
+}
+
+func (r *rotating) set(header string) { r.now.Store(&header) }
+
+func (r *rotating) Authorization(context.Context) (bridge.Secret, error) {
+	return bridge.NewSecret(*r.now.Load()), nil
 }
 
 func TestAppFindsItselfByItsSlug(t *testing.T) {
