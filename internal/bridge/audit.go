@@ -68,8 +68,9 @@ type auditHead struct {
 
 // auditBreak is when a bridge found, as it started, that the audit was not what had been written.
 type auditBreak struct {
-	Line int64     `json:"line"` // that was vouched for
-	At   time.Time `json:"at"`
+	Line  int64     `json:"line"`            // that was vouched for
+	Fresh bool      `json:"fresh,omitempty"` // nothing vouched for any line: the database was a new one
+	At    time.Time `json:"at"`
 }
 
 // auditLog appends to audit.jsonl. It is safe for concurrent use.
@@ -156,6 +157,9 @@ func (l *auditLog) append(line auditLine) (auditHead, error) {
 	line.Seq, line.Prev, line.Time = l.head.Seq+1, l.head.Hash, time.Now().UTC()
 	raw, err := json.Marshal(line)
 	if err != nil {
+		return l.head, err
+	}
+	if err := l.here(); err != nil {
 		return l.head, err
 	}
 	_, err = l.file.Write(append(raw, '\n'))

@@ -98,6 +98,15 @@ func (b *Broker) prepare() error {
 	if broke := b.desk.audit.broke; broke != nil {
 		b.log.Error("the audit is not what was written", "line", broke.Line)
 	}
+	breaks, err := b.desk.store.auditBreaks()
+	if err != nil {
+		return err
+	}
+	for _, broke := range breaks {
+		if broke.Fresh {
+			b.log.Error("nothing vouches for the audit: bridge.db was gone or empty", "at", broke.At, "next", "ship bridge audit verify, then ship bridge grant for every ship, local too")
+		}
+	}
 	key, err := b.desk.store.cursorKey()
 	if err == nil {
 		b.sealer, err = newSealer(key)

@@ -63,10 +63,16 @@ type desk struct {
 
 func (d *desk) open(dir string, patience time.Duration) error {
 	var err error
+	bereft := unvouched(dir)
 	if d.store, err = openStore(dir, patience); err != nil {
 		return err
 	}
 	d.dir = dir
+	if bereft {
+		if err := d.bereave(); err != nil {
+			return errors.Join(err, d.close())
+		}
+	}
 	stored, err := d.store.grants()
 	if err != nil {
 		return errors.Join(fmt.Errorf("read grants: %w", err), d.close())
@@ -239,8 +245,8 @@ func (d *desk) verify() (*api.AuditReport, error) {
 	}
 	for _, b := range breaks {
 		report.Faults = append(report.Faults, api.AuditFault{
-			Line: int(b.Line),
-			What: "or a line before it was altered or removed: a bridge that started at " + b.At.Format(time.RFC3339) + " did not find it as it had been written",
+			Line: max(int(b.Line), 1),
+			What: b.what(),
 		})
 	}
 	return &report, err
