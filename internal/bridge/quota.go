@@ -35,6 +35,7 @@ type quota struct {
 	signed    string // fingerprint of the credential that all this is about
 	resources map[string]Quota
 	paused    time.Time
+	behind    time.Duration // the forge's clock, see Guard.Behind
 }
 
 func newQuota(now func() time.Time) *quota { return &quota{now: now, resources: map[string]Quota{}} }
@@ -73,6 +74,9 @@ func (q *quota) observe(resource, signed string, resp *http.Response) {
 		clear(q.resources)
 	}
 	now := q.now()
+	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
+		q.behind = max(now.Sub(date), 0)
+	}
 	if state, ok := readQuota(resp, now); ok {
 		if name := resp.Header.Get("X-Ratelimit-Resource"); name != "" && len(name) < 32 && len(q.resources) < 16 {
 			resource = name
@@ -93,6 +97,14 @@ func (q *quota) pause(wait time.Duration) {
 	if until := q.now().Add(min(wait, maxWait)); until.After(q.paused) {
 		q.paused = until
 	}
+}
+
+// Behind is by how much, at most, the forge's clock was behind ours when it last answered; 0 where
+// it was ahead, or has not said.
+func (g *Guard) Behind() time.Duration {
+	g.quota.mu.Lock()
+	defer g.quota.mu.Unlock()
+	return g.quota.behind
 }
 
 func (q *quota) state(resource string) Quota {

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -39,11 +40,7 @@ func (b *Broker) find(ctx context.Context, f *forge, r Repo, i *intent, times in
 		if n > 0 && !pause(ctx, lookPause) {
 			return nil, false
 		}
-		asked, cancel := context.WithTimeout(ctx, forgeTime)
-		found, err := guarded(b, i.Op, func() (*api.Written, error) {
-			return f.provider.Find(asked, r, i.Write, i.StartedAt.Add(-clockSkew))
-		})
-		cancel()
+		found, err := b.findOnce(ctx, f, r, i)
 		absent = err == nil && found == nil && f.signsAs(ctx, i.Signer)
 		if err != nil {
 			b.log.Warn("a write can't be looked for", "request", i.RequestID, "cause", MaskCredentials(fmt.Sprint(asError(err))))
@@ -55,6 +52,25 @@ func (b *Broker) find(ctx context.Context, f *forge, r Repo, i *intent, times in
 		}
 	}
 	return nil, absent
+}
+
+// findOnce asks the forge for what it has from when i began, by the forge's clock. Where its answer
+// shows that its clock is further behind than was known, it is asked for older ones too.
+func (b *Broker) findOnce(ctx context.Context, f *forge, r Repo, i *intent) (*api.Written, error) {
+	ctx, cancel := context.WithTimeout(ctx, forgeTime)
+	defer cancel()
+	behind := max(i.Behind, f.guard.Behind())
+	for range 3 {
+		found, err := guarded(b, i.Op, func() (*api.Written, error) {
+			return f.provider.Find(ctx, r, i.Write, i.StartedAt.Add(-behind-clockSkew))
+		})
+		now := f.guard.Behind()
+		if err != nil || found != nil || now <= behind+clockSkew/2 {
+			return found, err
+		}
+		behind = now
+	}
+	return nil, errors.New("the forge's clock cannot be relied on")
 }
 
 // signsAs says that the forge is still asked by the account that was to sign as signer. What

@@ -30,25 +30,26 @@ const (
 
 // intent is a write from before it is sent. Its text is kept for as long as it may be looked for.
 type intent struct {
-	ID         string       `json:"id"` // UUIDv7
-	Ship       string       `json:"ship"`
-	Repo       string       `json:"repo"`
-	Path       string       `json:"path"` // of the repository on the forge
-	Workspace  string       `json:"workspace"`
-	Op         string       `json:"op"`
-	KeyHash    string       `json:"key_hash"`
-	Payload    string       `json:"-"`                 // hash of what the key stands for
-	Aliases    []string     `json:"aliases,omitempty"` // further keys that were answered with this
-	Content    string       `json:"content_hash"`      // hash of what makes two writes the same
-	Write      Write        `json:"write"`
-	BodySHA256 string       `json:"body_sha256"`
-	Credential string       `json:"credential"`
-	Signer     string       `json:"signer,omitempty"` // who sent it, see Guard.Signer; "": not known
-	RequestID  string       `json:"request_id"`
-	StartedAt  time.Time    `json:"started_at"`
-	State      string       `json:"state"`
-	Written    *api.Written `json:"written,omitempty"`
-	Error      *api.Error   `json:"error,omitempty"`
+	ID         string        `json:"id"` // UUIDv7
+	Ship       string        `json:"ship"`
+	Repo       string        `json:"repo"`
+	Path       string        `json:"path"` // of the repository on the forge
+	Workspace  string        `json:"workspace"`
+	Op         string        `json:"op"`
+	KeyHash    string        `json:"key_hash"`
+	Payload    string        `json:"-"`                 // hash of what the key stands for
+	Aliases    []string      `json:"aliases,omitempty"` // further keys that were answered with this
+	Content    string        `json:"content_hash"`      // hash of what makes two writes the same
+	Write      Write         `json:"write"`
+	BodySHA256 string        `json:"body_sha256"`
+	Credential string        `json:"credential"`
+	Signer     string        `json:"signer,omitempty"` // who sent it, see Guard.Signer; "": not known
+	RequestID  string        `json:"request_id"`
+	StartedAt  time.Time     `json:"started_at"`       // by our clock
+	Behind     time.Duration `json:"behind,omitempty"` // the forge's clock when it was sent, as far as known
+	State      string        `json:"state"`
+	Written    *api.Written  `json:"written,omitempty"`
+	Error      *api.Error    `json:"error,omitempty"`
 }
 
 func (i *intent) undecided() bool { return i.State == intentStarted || i.State == intentUnknown }

@@ -18,7 +18,7 @@ const (
 	// settleTime is after what time a write that was sent, and isn't there, won't come any more.
 	settleTime = time.Minute
 	headTime   = 10 * time.Second
-	// clockSkew is by how much a forge's clock may be behind ours.
+	// clockSkew is by how much a forge's clock may be further behind ours than it says.
 	clockSkew = time.Minute
 )
 
@@ -144,6 +144,7 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 	if i.Signer, err = c.forge.guard.Signer(ctx); err != nil {
 		return nil, b.refused(c, err)
 	}
+	i.Behind = c.forge.guard.Behind()
 	head, err := b.desk.audit.append(i.auditLine(auditWrite))
 	if err != nil {
 		return nil, auditUnwritable(err)
@@ -160,6 +161,7 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 	}
 	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
 	i.Written, err = b.ask(ctx, c, i)
+	i.Behind = max(i.Behind, c.forge.guard.Behind())
 	if !c.forge.signsAs(context.WithoutCancel(ctx), i.Signer) {
 		i.Signer = "" // it may have been either
 	}

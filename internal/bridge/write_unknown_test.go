@@ -3,6 +3,8 @@ package bridge
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -163,6 +165,40 @@ func TestWhatAnotherAccountDoesNotFindIsNotAbsent(t *testing.T) {
 		expectError(t, err, "outcome_unknown/write_outcome_unknown")
 		if f.called("Write") != 1 {
 			t.Errorf("asked to post %d times, want once", f.called("Write"))
+		}
+	})
+}
+
+// lateForge has a clock that is behind ours, and says so in its answers.
+type lateForge struct {
+	*fakeForge
+	guard  *Guard
+	began  time.Time
+	behind time.Duration
+}
+
+func (f *lateForge) Find(_ context.Context, _ Repo, _ Write, since time.Time) (*api.Written, error) {
+	date := time.Now().Add(-f.behind).UTC().Format(http.TimeFormat)
+	f.guard.quota.observe("core", "", &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Date": {date}}})
+	if f.began.Add(-f.behind).Before(since) {
+		return nil, nil
+	}
+	return written(1), nil
+}
+
+func TestWhatAForgeWithALateClockHasIsFound(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeForge{write: lostAfter(true)}
+		late := &lateForge{fakeForge: f, began: time.Now(), behind: 5 * time.Minute}
+		b := openBench(t, "", f, func(c *Config) {
+			c.Providers["github"] = func(g *Guard, _ *slog.Logger) Provider {
+				late.guard = g
+				return late
+			}
+		})
+		raw, err := b.do(comment("done"))
+		if w := decode[api.Written](t, raw, err); w.URL != written(1).URL || f.called("Write") != 1 {
+			t.Errorf("%+v after %d posts, want what was found", w, f.called("Write"))
 		}
 	})
 }
