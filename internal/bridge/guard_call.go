@@ -90,7 +90,7 @@ func (c *guardedCall) admit(ctx context.Context) error {
 	if err := c.authorize(ctx); err != nil {
 		return err
 	}
-	forWrite := c.write || markOf(ctx) != nil
+	forWrite := c.write || mayUseReserve(ctx)
 	if err := c.guard.quota.admit(resourceOf(c.url.Path), c.secret.Fingerprint(), forWrite); err != nil {
 		return err
 	}

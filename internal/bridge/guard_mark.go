@@ -12,6 +12,7 @@ type contextKey int
 const (
 	writeKey contextKey = iota
 	logRedirectKey
+	reserveKey
 )
 
 // mark follows one write.
@@ -39,6 +40,16 @@ func markOf(ctx context.Context) *mark {
 func MayBeDone(ctx context.Context) bool {
 	m := markOf(ctx)
 	return m != nil && m.maybe.Load()
+}
+
+// withReserve marks reads that a write depends on: like it, they may use what is kept of the quota.
+func withReserve(ctx context.Context) context.Context {
+	return context.WithValue(ctx, reserveKey, true)
+}
+
+// mayUseReserve says that a request under ctx is part of a write.
+func mayUseReserve(ctx context.Context) bool {
+	return markOf(ctx) != nil || ctx.Value(reserveKey) != nil
 }
 
 // WithLogRedirect marks a read whose answer may be a redirect to a log's signed address. Such an

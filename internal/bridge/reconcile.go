@@ -57,7 +57,7 @@ func (b *Broker) find(ctx context.Context, f *forge, r Repo, i *intent, times in
 // findOnce asks the forge for what it has from when i began, by the forge's clock. Where its answer
 // shows that its clock is further behind than was known, it is asked for older ones too.
 func (b *Broker) findOnce(ctx context.Context, f *forge, r Repo, i *intent) (*api.Written, error) {
-	ctx, cancel := context.WithTimeout(ctx, forgeTime)
+	ctx, cancel := context.WithTimeout(withReserve(ctx), forgeTime)
 	defer cancel()
 	behind := max(i.Behind, f.guard.Behind())
 	for range 3 {

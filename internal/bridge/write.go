@@ -225,7 +225,7 @@ func (b *Broker) keep(i *intent, head auditHead, err error) {
 
 // head asks which commit a review is of.
 func (b *Broker) head(ctx context.Context, c *order) (string, error) {
-	ctx, cancel := context.WithTimeout(ctx, headTime)
+	ctx, cancel := context.WithTimeout(withReserve(ctx), headTime)
 	defer cancel()
 	sha, err := guarded(b, c.Op, func() (string, error) { return c.forge.provider.Head(ctx, c.repo, c.Number) })
 	if err == nil && !isSHA(sha) {

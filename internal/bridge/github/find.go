@@ -14,8 +14,7 @@ import (
 
 // Find looks for what w left: the newest comment or review at its target by the credential's own
 // account, not older than since, with the same text; a review also with the same verdict and
-// commit. The forge's times have no fractions of a second, and since is by its
-// clock.
+// commit. The forge's times have no fractions of a second; since is by its clock.
 func (p *Provider) Find(ctx context.Context, r bridge.Repo, w bridge.Write, since time.Time) (*api.Written, error) {
 	at, err := placeOf(r)
 	if err != nil {
