@@ -25,19 +25,21 @@ var shapes = sync.OnceValue(func() []shape {
 	add := func(marks, pattern string, likely func(string) bool) {
 		all = append(all, shape{strings.Fields(marks), regexp.MustCompile(pattern), likely})
 	}
+	// Where the prefix is like no word, what stands before it doesn't matter: a letter is put there
+	// too easily.
 	const start = `(?:^|[^A-Za-z0-9])`
-	add("ghp_ gho_ ghu_ ghs_ ghr_", start+`(gh[pousr]_[A-Za-z0-9._-]{36,})`, nil)
-	add("github_pat_", start+`(github_pat_[A-Za-z0-9_]{22,})`, nil)
-	add("gl", start+`(gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,})`, nil)
+	add("ghp_ gho_ ghu_ ghs_ ghr_", `(gh[pousr]_[A-Za-z0-9._-]{36,})`, nil)
+	add("github_pat_", `(github_pat_[A-Za-z0-9_]{22,})`, nil)
+	add("gl", `(gl(?:pat|oas|dt|rt|rtr|cbt|ptt|ft|imt|agent|soat|ffct)-[A-Za-z0-9_.-]{20,})`, nil)
 	add("AKIA ASIA", start+`((?:AKIA|ASIA)[A-Z0-9]{16})(?:$|[^A-Za-z0-9])`, nil)
 	add("-----BEGIN", `(-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----(?:[^-]*-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----)?)`, nil)
 	add("eyJ", `(?:^|[^A-Za-z0-9_-])(eyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{16,})`, nil)
 	add("xox", start+`(xox[abeprs]-[A-Za-z0-9-]{20,})`, nil)
 	add("sk-", start+`(sk-(?:ant|proj|svcacct)-[A-Za-z0-9_-]{20,})`, nil)
-	add("k_live_", start+`([rs]k_live_[A-Za-z0-9]{20,})`, nil)
-	add("npm_", start+`(npm_[A-Za-z0-9]{36})`, nil)
-	add("AIza", start+`(AIza[A-Za-z0-9_-]{35})`, nil)
-	add("fleet_", start+`(fleet_[A-Za-z0-9_-]{43,})`, mixed)
+	add("k_live_", `([rs]k_live_[A-Za-z0-9]{20,})`, nil)
+	add("npm_", `(npm_[A-Za-z0-9]{36})`, nil)
+	add("AIza", `(AIza[A-Za-z0-9_-]{35})`, nil)
+	add("fleet_", `(fleet_[A-Za-z0-9_-]{43,})`, mixed)
 	add("://", `(?i)[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@`, notPlaceholder)
 	return all
 })
@@ -68,7 +70,15 @@ func (s shape) find(text string) [][2]int {
 
 // HoldsCredential says that text holds something shaped like a forge token, a cloud's or package
 // registry's key, a private key, a signed token, one of Fleet's own, or a password in an address.
+// Characters that nobody sees, and other forms of the same letters, hide none of them.
 func HoldsCredential(text string) bool {
+	if f, differs := fold(text); differs && hasShape(f.text) {
+		return true
+	}
+	return hasShape(text)
+}
+
+func hasShape(text string) bool {
 	return slices.ContainsFunc(shapes(), func(s shape) bool { return len(s.find(text)) > 0 })
 }
 

@@ -118,11 +118,37 @@ func TestOrdinaryTextIsNoCredential(t *testing.T) {
 		"user and host":   "ssh://git@github.com:22/acme/widgets.git",
 		"a port and mail": "see http://localhost:8080/ and mail a@b.example",
 		"a uuid":          "01890a5d-ac96-774b-bcce-b302099a8057",
-		"in a word":       "aghp_" + strings.Repeat("a", 36),
+		"in a word":       "task-ant-" + strings.Repeat("q", 40),
 	} {
 		t.Run(name, func(t *testing.T) {
 			if HoldsCredential(text) || MaskCredentials(text) != text {
 				t.Errorf("%q is taken for a credential: %q", text, MaskCredentials(text))
+			}
+		})
+	}
+}
+
+func TestHiddenCredentialsAreSeen(t *testing.T) {
+	token := "ghp_" + strings.Repeat("a1B2", 9)
+	each := func(write func(r rune) string) string {
+		var b strings.Builder
+		for _, r := range token {
+			b.WriteString(write(r))
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"behind a letter":      "x" + token,
+		"variation selectors":  each(func(r rune) string { return string(r) + "\ufe0f" }),
+		"ideographic ones":     each(func(r rune) string { return string(r) + "\U000e0100" }),
+		"zero-width":           each(func(r rune) string { return string(r) + "\u200b" }),
+		"fullwidth letters":    each(func(r rune) string { return string(r - 0x21 + 0xFF01) }),
+		"a fullwidth sign":     strings.Replace(token, "_", "\uff3f", 1),
+		"all of them together": "é" + strings.Replace(token, "_", "\ufe0f\uff3f\u2060", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !HoldsCredential("see " + text + " there") {
+				t.Errorf("HoldsCredential sees no credential in %q", text)
 			}
 		})
 	}
