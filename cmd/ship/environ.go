@@ -50,16 +50,25 @@ func shedSecrets(handed int) (map[string]bridge.Secret, error) {
 // handedFlag is the hidden flag of a daemon's second start.
 const handedFlag = "handed-fd"
 
+// shortestShed keeps what is no token, such as a placeholder, from taking other variables along.
+const shortestShed = 8
+
 // sift parts an environment into what may stay and the forge tokens. What is Fleet's own but no
 // ship's business, such as the token of the workspace in which somebody typed "ship up", is in
-// neither.
+// neither, and nor is a forge token under any other name.
 func sift(environ []string) (kept []string, secrets map[string]string) {
 	secrets = map[string]string{}
+	shed := map[string]bool{}
+	for _, entry := range environ {
+		if name, value, _ := strings.Cut(entry, "="); atlas.IsForgeToken(name) {
+			secrets[name] = value
+			shed[value] = len(value) >= shortestShed
+		}
+	}
 	for _, entry := range environ {
 		name, value, _ := strings.Cut(entry, "=")
 		switch {
-		case atlas.IsForgeToken(name):
-			secrets[name] = value
+		case atlas.IsForgeToken(name), shed[value]:
 		case strings.HasPrefix(name, "FLEET_") && !slices.Contains(ownVariables(), name):
 		default:
 			kept = append(kept, entry)
