@@ -86,16 +86,32 @@ func hasShape(text string) bool {
 // stands around it, such as the name of a variable, stays.
 func MaskCredentials(text string) string {
 	for _, s := range shapes() {
-		var b strings.Builder
-		last := 0
-		for _, at := range s.find(text) {
-			b.WriteString(text[last:at[0]])
-			b.WriteString("[masked]")
-			last = at[1]
+		text = maskSpans(text, s.find(text))
+	}
+	if f, differs := fold(text); !differs || !hasShape(f.text) {
+		return text
+	}
+	for _, s := range shapes() {
+		f, differs := fold(text)
+		if !differs {
+			break
 		}
-		if last > 0 {
-			text = b.String() + text[last:]
+		found := s.find(f.text)
+		for i, at := range found {
+			found[i] = f.span(at[0], at[1])
 		}
+		text = maskSpans(text, found)
 	}
 	return text
+}
+
+func maskSpans(text string, spans [][2]int) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range spans {
+		b.WriteString(text[last:at[0]])
+		b.WriteString("[masked]")
+		last = at[1]
+	}
+	return b.String() + text[last:]
 }

@@ -27,14 +27,17 @@ func fold(s string) (folded, bool) {
 		if invisible(r) || isSelector(r) {
 			continue
 		}
-		plain := string(r)
-		if r >= utf8.RuneSelf {
-			plain = norm.NFKC.String(plain)
+		from := b.Len()
+		if r < utf8.RuneSelf {
+			b.WriteByte(byte(r))
+		} else if d := norm.NFKC.PropertiesString(s[i:]).Decomposition(); d != nil && plainASCII(string(d)) {
+			b.Write(d)
+		} else {
+			b.WriteRune(r)
 		}
-		for range len(plain) {
+		for range b.Len() - from {
 			at = append(at, i)
 		}
-		b.WriteString(plain)
 	}
 	return folded{b.String(), append(at, len(s))}, true
 }

@@ -150,6 +150,9 @@ func TestHiddenCredentialsAreSeen(t *testing.T) {
 			if !HoldsCredential("see " + text + " there") {
 				t.Errorf("HoldsCredential sees no credential in %q", text)
 			}
+			if got := MaskCredentials("sée " + text + " there"); !strings.HasPrefix(got, "sée ") || !strings.HasSuffix(got, "[masked] there") {
+				t.Errorf("MaskCredentials gives %q", got)
+			}
 		})
 	}
 }
