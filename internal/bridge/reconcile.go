@@ -133,7 +133,7 @@ func (b *Broker) reconcile(ctx context.Context, i *intent) error {
 	if (&order{repo: repo}).resource() != i.Path {
 		return badRegistration("it is another repository than the one that was written to")
 	}
-	leave, err := b.turns.take(ctx, "content "+i.Content)
+	leave, err := b.takeContent(ctx, repo, i)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ func (b *Broker) write(ctx context.Context, c *order) (json.RawMessage, error) {
 
 // writeContent goes on once the key is known to be new.
 func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
-	leave, err := b.turns.take(ctx, "content "+i.Content)
+	leave, err := b.takeContent(ctx, c.repo, i)
 	if err != nil {
 		return nil, b.refused(c, busy(err))
 	}
@@ -81,7 +81,7 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 		})
 	}
 	if earlier.undecided() {
-		leave, err := b.turns.take(ctx, "content "+earlier.Content)
+		leave, err := b.takeContent(ctx, c.repo, earlier)
 		if err != nil {
 			return nil, busy(err)
 		}

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,8 +198,38 @@ func TestWhatAForgeWithALateClockHasIsFound(t *testing.T) {
 			}
 		})
 		raw, err := b.do(comment("done"))
-		if w := decode[api.Written](t, raw, err); w.URL != written(1).URL || f.called("Write") != 1 {
-			t.Errorf("%+v after %d posts, want what was found", w, f.called("Write"))
+		if w := decode[api.Written](t, raw, err); w.URL != written(1).URL || f.called("Write") != 1 || time.Since(late.began) != 0 {
+			t.Errorf("%+v after %d posts and %v, want what was found, by the first look", w, f.called("Write"), time.Since(late.began))
+		}
+	})
+}
+
+func TestOneOfTwoWorkspacesIsNotToldThatTheOthersPostIsItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &fakeForge{}
+		var asked atomic.Int32
+		f.write = func(_ context.Context, _ Write, post func() *api.Written) (*api.Written, error) {
+			if asked.Add(1) > 1 {
+				return nil, lost()
+			}
+			w := post()
+			time.Sleep(20 * time.Second) // the answer is on its way
+			return w, nil
+		}
+		f.find = func(Write) (*api.Written, error) { return written(1), nil }
+		b := openBench(t, "", f)
+		first := make(chan error, 1)
+		go func() {
+			_, err := b.do(comment("done"))
+			first <- err
+		}()
+		synctest.Wait()
+		other := comment("done\n")
+		other.Workspace = "other"
+		_, err := b.do(other)
+		expectError(t, err, "outcome_unknown/write_outcome_unknown")
+		if err := <-first; err != nil {
+			t.Errorf("the first: %v", err)
 		}
 	})
 }
