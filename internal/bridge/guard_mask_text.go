@@ -63,20 +63,29 @@ func (g *Guard) Mask(text string) string {
 	if len(text) < shortestMasked {
 		return text
 	}
-	for _, forms := range g.signed.all() {
+	all := g.signed.all()
+	for _, forms := range all {
 		for _, form := range forms {
-			text = maskForm(text, form)
+			text = strings.ReplaceAll(text, form, redacted)
+		}
+	}
+	f, differs := fold(text)
+	if !differs {
+		return text
+	}
+	for _, forms := range all {
+		for _, form := range forms {
+			if strings.Contains(f.text, form) {
+				text = maskFolded(text, f, form)
+				f, _ = fold(text)
+			}
 		}
 	}
 	return text
 }
 
-func maskForm(text, form string) string {
-	text = strings.ReplaceAll(text, form, redacted)
-	f, differs := fold(text)
-	if !differs || !strings.Contains(f.text, form) {
-		return text
-	}
+// maskFolded masks form where f, which is text folded, has it.
+func maskFolded(text string, f folded, form string) string {
 	var b strings.Builder
 	last, from := 0, 0
 	for {
