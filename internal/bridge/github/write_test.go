@@ -283,6 +283,18 @@ func TestFindKnowsOwnWords(t *testing.T) {
 	}
 }
 
+func TestFindIsNotSureOfAListItDidNotReadToItsEnd(t *testing.T) {
+	f, p := newForge(t)
+	f.json("GET", "//user", `{"login":"fleet"}`)
+	pages := make([]string, maxPages+1)
+	for n := range pages {
+		pages[n] = "[]"
+	}
+	f.pages("issues/7/comments", pages...)
+	_, err := p.Find(t.Context(), f.repo, comment("hello"), dawn)
+	refusedWith(t, err, api.Unavailable, "list_too_long")
+}
+
 func TestFindAsksAgainWhoItIsUnderAnotherCredential(t *testing.T) {
 	f, _ := newForge(t)
 	rotating := &rotating{}
