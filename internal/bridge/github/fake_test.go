@@ -1,10 +1,12 @@
 package github
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -63,6 +65,12 @@ func (fixed) Refused(context.Context, bridge.Secret) bool { return false }
 
 func (f *forge) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path := strings.TrimPrefix(r.URL.EscapedPath(), "/api/v3")
+	// Answered before it is read, a long request may end in a reset.
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
 	f.mu.Lock()
 	f.requests = append(f.requests, r.Method+" "+path+"?"+r.URL.RawQuery)
 	route := f.routes[r.Method+" "+path+"?"+r.URL.RawQuery]
