@@ -34,6 +34,8 @@ const (
 	bucketIntents  = "intents"  // id, a UUIDv7 → intent
 	bucketKeys     = "keys"     // hash of ship, repo and idempotency key → id of an intent
 	bucketContents = "contents" // hash of what is written, where and by whom → id of the newest intent
+	// bucketAddresses: hash of a post's URL → id of the intent that it came from.
+	bucketAddresses = "addresses"
 )
 
 const (
@@ -91,10 +93,13 @@ func openPrivate(path string, flag int, mode os.FileMode) (*os.File, error) {
 
 func (s *store) prepare() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range []string{bucketMeta, bucketGrants, bucketIntents, bucketKeys, bucketContents} {
+		for _, name := range []string{bucketMeta, bucketGrants, bucketIntents, bucketKeys, bucketContents, bucketAddresses} {
 			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
 			}
+		}
+		if err := indexAddresses(tx); err != nil {
+			return err
 		}
 		meta := tx.Bucket([]byte(bucketMeta))
 		if meta.Get([]byte(metaCursorKey)) != nil {

@@ -83,6 +83,9 @@ func (s *store) decide(i *intent, head auditHead) error {
 		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
 			return err
 		}
+		if err := keepAddress(tx, i); err != nil {
+			return err
+		}
 		return keepIn(tx, bucketIntents, i.ID, &kept)
 	})
 }
@@ -126,35 +129,24 @@ func (s *store) intentBy(bucket, hash string) (*intent, error) {
 // undecided lists, oldest first, the intents of which nobody knows what became of them.
 func (s *store) undecided() ([]*intent, error) {
 	var list []*intent
-	err := s.eachIntent(func(i *intent) {
-		if i.undecided() {
-			list = append(list, i)
-		}
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return eachIntent(tx, func(i *intent) error {
+			if i.undecided() {
+				list = append(list, i)
+			}
+			return nil
+		})
 	})
 	return list, err
 }
 
-// claimed says that what lies at url on the forge is known to come from another write than i.
-func (s *store) claimed(i *intent, url string) (bool, error) {
-	other := false
-	err := s.eachIntent(func(known *intent) {
-		if known.ID != i.ID && known.Written != nil && known.Written.URL == url {
-			other = true
+func eachIntent(tx *bolt.Tx, visit func(*intent) error) error {
+	return tx.Bucket([]byte(bucketIntents)).ForEach(func(_, raw []byte) error {
+		var i intent
+		if err := json.Unmarshal(raw, &i); err != nil {
+			return err
 		}
-	})
-	return other, err
-}
-
-func (s *store) eachIntent(visit func(*intent)) error {
-	return s.db.View(func(tx *bolt.Tx) error {
-		return tx.Bucket([]byte(bucketIntents)).ForEach(func(_, raw []byte) error {
-			var i intent
-			if err := json.Unmarshal(raw, &i); err != nil {
-				return err
-			}
-			visit(&i)
-			return nil
-		})
+		return visit(&i)
 	})
 }
 
@@ -184,6 +176,11 @@ func prune(tx *bolt.Tx, before time.Time) error {
 		}
 		if err := unlink(tx, bucketContents, i.Content, i.ID); err != nil {
 			return err
+		}
+		if i.Written != nil {
+			if err := unlink(tx, bucketAddresses, hashOf(i.Written.URL), i.ID); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
