@@ -16,6 +16,8 @@ const (
 	signerTime = 5 * time.Second
 	// reconcileTime bounds what a start spends on the writes of an earlier process.
 	reconcileTime = 5 * time.Minute
+	// clockSkew is by how much a forge's clock may be further behind ours than it says.
+	clockSkew = time.Minute
 )
 
 // look asks the forge, up to so many times, whether i is there, and stores what it finds. It never

@@ -2,11 +2,8 @@ package bridge
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 
 	"fleet/api"
@@ -17,9 +14,6 @@ const (
 	duplicateTime = 10 * time.Minute
 	// settleTime is after what time a write that was sent, and isn't there, won't come any more.
 	settleTime = time.Minute
-	headTime   = 10 * time.Second
-	// clockSkew is by how much a forge's clock may be further behind ours than it says.
-	clockSkew = time.Minute
 )
 
 // write does c once. Whoever comes with the same key, or the same content from the same workspace,
@@ -102,7 +96,7 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 	case intentFailed:
 		return nil, earlier.Error
 	}
-	return nil, unknownOutcome(earlier)
+	return nil, b.unknownOutcome(ctx, c.forge, earlier)
 }
 
 // sameWords answers what another call from the same workspace asked for just now, word for word.
@@ -115,7 +109,7 @@ func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (a
 		}
 	}
 	if earlier.State != intentDone {
-		return nil, true, unknownOutcome(earlier)
+		return nil, true, b.unknownOutcome(ctx, c.forge, earlier)
 	}
 	if err := b.desk.store.alias(i, earlier.ID); err != nil {
 		return nil, true, internal(err)
@@ -127,160 +121,4 @@ func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (a
 	}
 	answer, err = encode(earlier.duplicate())
 	return answer, true, err
-}
-
-// duplicate is the outcome for whoever asked for the same again.
-func (i *intent) duplicate() api.Written {
-	same := *i.Written
-	same.DuplicateOf = same.URL
-	same.Note = "the same text was posted at " + i.StartedAt.Format(time.RFC3339) +
-		"; nothing was posted now. Other words, or the same ones after ten minutes, are posted"
-	return same
-}
-
-// send asks the forge, once. Before it does, audit and intent are on the disk.
-func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
-	var err error
-	if i.Signer, err = c.forge.guard.Signer(ctx); err != nil {
-		return nil, b.refused(c, err)
-	}
-	i.Behind = c.forge.guard.Behind()
-	head, err := b.desk.audit.append(i.auditLine(auditWrite))
-	if err != nil {
-		return nil, auditUnwritable(err)
-	}
-	if err := b.desk.store.begin(i, head); err != nil {
-		unstored := &api.Error{
-			Code: api.Unavailable, Reason: "store_unwritable",
-			Message: "the bridge cannot store what it is about to do, so it did nothing",
-			Hint:    "ask a human to look at the disk of the bridge", Err: err,
-		}
-		i.State, i.Error = intentFailed, unstored
-		_, _ = b.desk.audit.append(i.outcomeLine())
-		return nil, unstored
-	}
-	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
-	i.Written, err = b.ask(ctx, c, i)
-	i.Behind = max(i.Behind, c.forge.guard.Behind())
-	if !c.forge.signsAs(context.WithoutCancel(ctx), i.Signer) {
-		i.Signer = "" // it may have been either
-	}
-	switch {
-	case err == nil:
-		i.State = intentDone
-		b.record(i)
-	case mayBeDone(err):
-		b.log.Warn("a write's outcome is unclear", "request", c.id, "cause", MaskCredentials(fmt.Sprint(errors.Unwrap(err))))
-		b.look(ctx, c.forge, c.repo, i, 2)
-	default:
-		i.State, i.Error = intentFailed, asError(err)
-		b.record(i)
-		return nil, i.Error
-	}
-	if i.State != intentDone {
-		return nil, unknownOutcome(i)
-	}
-	return encode(i.Written)
-}
-
-// ask calls the provider, and makes OutcomeUnknown of whatever leaves doubt.
-func (b *Broker) ask(ctx context.Context, c *order, i *intent) (*api.Written, error) {
-	ctx, cancel := context.WithTimeout(WithWrite(ctx), forgeTime)
-	defer cancel()
-	written, err := guarded(b, c.Op, func() (*api.Written, error) { return c.forge.provider.Write(ctx, c.repo, i.Write) })
-	if err == nil && written != nil {
-		clean := *written
-		clean.URL, clean.State, clean.Note = CleanText(clean.URL), CleanText(clean.State), CleanText(clean.Note)
-		clean.DuplicateOf = ""
-		return &clean, nil
-	}
-	var e *api.Error
-	if err == nil || !errors.As(err, &e) || e.Code == api.Internal || MayBeDone(ctx) {
-		return nil, &api.Error{Code: api.OutcomeUnknown, Message: "the forge's answer was lost", Err: err}
-	}
-	return nil, err
-}
-
-func mayBeDone(err error) bool {
-	var e *api.Error
-	return errors.As(err, &e) && e.Code == api.OutcomeUnknown
-}
-
-// record stores what became of i. Where the disk refuses it, the intent stays as it was, and the
-// next process looks.
-func (b *Broker) record(i *intent) {
-	head, err := b.desk.audit.append(i.outcomeLine())
-	b.keep(i, head, err)
-}
-
-// keep stores i, with how far the audit has come and whether i is in it.
-func (b *Broker) keep(i *intent, head auditHead, err error) {
-	if err != nil {
-		b.log.Error("an outcome isn't in the audit", "request", i.RequestID, "cause", err.Error())
-	}
-	if err := b.desk.store.decide(i, head); err != nil {
-		b.log.Error("an outcome isn't stored", "request", i.RequestID, "cause", err.Error())
-	}
-}
-
-// head asks which commit a review is of.
-func (b *Broker) head(ctx context.Context, c *order) (string, error) {
-	ctx, cancel := context.WithTimeout(withReserve(ctx), headTime)
-	defer cancel()
-	sha, err := guarded(b, c.Op, func() (string, error) { return c.forge.provider.Head(ctx, c.repo, c.Number) })
-	if err == nil && !isSHA(sha) {
-		err = internal(errors.New("the provider gave no commit as a pull's head"))
-	}
-	return sha, err
-}
-
-func busy(err error) error {
-	return &api.Error{
-		Code: api.Unavailable, Reason: reasonBusy, Message: "the same call is still under way",
-		Hint: "wait a minute, then look whether it was posted", Err: err,
-	}
-}
-
-// unknownOutcome says what an agent can do about a write that may or may not have been done.
-func unknownOutcome(i *intent) error {
-	what, tool := "comment", "repo_issue_view"
-	if i.Write.Kind != IssueComment {
-		tool = "repo_pr_view"
-	}
-	if i.Write.Kind == PullReview {
-		what = "review"
-	}
-	wait := int((settleTime - time.Since(i.StartedAt)) / time.Second)
-	return &api.Error{
-		Code: api.OutcomeUnknown, Reason: "write_outcome_unknown", RetryAfterSeconds: max(wait, 0),
-		Message: fmt.Sprintf("the connection to the forge broke after the %s on %d was sent: it may have been posted, though the bridge does not find it", what, i.Write.Number),
-		Hint: fmt.Sprintf("look with %s number %d whether it is there; if it isn't, call again with exactly the same text: the bridge looks once more before it posts",
-			tool, i.Write.Number),
-	}
-}
-
-// intent is c as it is stored.
-func (c *order) intent() *intent {
-	kinds := map[string]string{OpIssueComment: IssueComment, OpPRComment: PullComment, OpPRReview: PullReview}
-	i := &intent{
-		ID: c.id, RequestID: c.id, Ship: c.grant.Ship, Repo: c.Repo, Workspace: c.Workspace, Op: c.Op,
-		Write:      Write{Kind: kinds[c.Op], Number: c.Number, Body: c.Body},
-		Credential: c.signed, State: intentStarted, StartedAt: time.Now().UTC(), BodySHA256: hashLine([]byte(c.Body)),
-	}
-	if c.Op == OpPRReview {
-		i.Write.Event, i.Write.Head = c.Event, c.Head
-	}
-	i.KeyHash = hashOf(i.Ship, i.Repo, c.Key)
-	i.Payload = hashOf(i.Op, i.Workspace, fmt.Sprint(i.Write.Number), i.Write.Event, i.Write.Head, i.Write.Body)
-	return i
-}
-
-func (i *intent) contentHash() string {
-	return hashOf(i.Ship, i.Repo, i.Path, i.Workspace, i.Op, fmt.Sprint(i.Write.Number), i.Write.Event, i.Write.Head, i.Write.Body)
-}
-
-// hashOf keeps its parts apart.
-func hashOf(parts ...string) string {
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q", parts))
-	return hex.EncodeToString(sum[:])
 }

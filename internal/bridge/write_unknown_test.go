@@ -163,9 +163,13 @@ func TestWhatAnotherAccountDoesNotFindIsNotAbsent(t *testing.T) {
 		})
 		time.Sleep(duplicateTime)
 		_, err = rotated.do(comment("done"))
-		expectError(t, err, "outcome_unknown/write_outcome_unknown")
+		e := expectError(t, err, "outcome_unknown/write_outcome_unknown")
 		if f.called("Write") != 1 {
 			t.Errorf("asked to post %d times, want once", f.called("Write"))
+		}
+		// The same text would never be posted: to call again helps nobody, and a human does.
+		if strings.Contains(e.Hint, "call again") || !strings.Contains(e.Hint, "repo_issue_view number 7") || !strings.Contains(e.Hint, "human") || e.RetryAfterSeconds != 0 {
+			t.Errorf("hint %q after %d s does not help", e.Hint, e.RetryAfterSeconds)
 		}
 	})
 }

@@ -1,0 +1,54 @@
+package bridge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"fleet/api"
+)
+
+// duplicate is the outcome for whoever asked for the same again.
+func (i *intent) duplicate() api.Written {
+	same := *i.Written
+	same.DuplicateOf = same.URL
+	same.Note = "the same text was posted at " + i.StartedAt.Format(time.RFC3339) +
+		"; nothing was posted now. Other words, or the same ones after ten minutes, are posted"
+	return same
+}
+
+func busy(err error) error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: reasonBusy, Message: "the same call is still under way",
+		Hint: "wait a minute, then look whether it was posted", Err: err,
+	}
+}
+
+// unknownOutcome says what an agent can do about a write that may or may not have been done.
+func (b *Broker) unknownOutcome(ctx context.Context, f *forge, i *intent) error {
+	what := "comment"
+	if i.Write.Kind == PullReview {
+		what = "review"
+	}
+	e := &api.Error{
+		Code: api.OutcomeUnknown, Reason: "write_outcome_unknown",
+		Message: fmt.Sprintf("the connection to the forge broke after the %s on %d was sent: it may have been posted, though the bridge does not find it", what, i.Write.Number),
+	}
+	if !f.signsAs(context.WithoutCancel(ctx), i.Signer) {
+		e.Hint = fmt.Sprintf("look with %s whether it is there, and do not send the same text again: the bridge's credential for the forge is not the one that it was sent with, so the bridge cannot tell and will not post it; "+
+			"if it isn't there, tell a human, who must decide", i.viewer())
+		return e
+	}
+	e.RetryAfterSeconds = max(int((settleTime-time.Since(i.StartedAt))/time.Second), 0)
+	e.Hint = fmt.Sprintf("look with %s whether it is there; if it isn't, call again with exactly the same text: the bridge looks once more before it posts", i.viewer())
+	return e
+}
+
+// viewer is the call that shows an agent what is at i's target.
+func (i *intent) viewer() string {
+	tool := "repo_pr_view"
+	if i.Write.Kind == IssueComment {
+		tool = "repo_issue_view"
+	}
+	return fmt.Sprintf("%s number %d", tool, i.Write.Number)
+}

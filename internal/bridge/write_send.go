@@ -1,0 +1,110 @@
+package bridge
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"fleet/api"
+)
+
+// headTime bounds what it may take to find out which commit a review is of.
+const headTime = 10 * time.Second
+
+// send asks the forge, once. Before it does, audit and intent are on the disk.
+func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
+	var err error
+	if i.Signer, err = c.forge.guard.Signer(ctx); err != nil {
+		return nil, b.refused(c, err)
+	}
+	i.Behind = c.forge.guard.Behind()
+	head, err := b.desk.audit.append(i.auditLine(auditWrite))
+	if err != nil {
+		return nil, auditUnwritable(err)
+	}
+	if err := b.desk.store.begin(i, head); err != nil {
+		unstored := &api.Error{
+			Code: api.Unavailable, Reason: "store_unwritable",
+			Message: "the bridge cannot store what it is about to do, so it did nothing",
+			Hint:    "ask a human to look at the disk of the bridge", Err: err,
+		}
+		i.State, i.Error = intentFailed, unstored
+		_, _ = b.desk.audit.append(i.outcomeLine())
+		return nil, unstored
+	}
+	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
+	i.Written, err = b.ask(ctx, c, i)
+	i.Behind = max(i.Behind, c.forge.guard.Behind())
+	if !c.forge.signsAs(context.WithoutCancel(ctx), i.Signer) {
+		i.Signer = "" // it may have been either
+	}
+	switch {
+	case err == nil:
+		i.State = intentDone
+		b.record(i)
+	case mayBeDone(err):
+		b.log.Warn("a write's outcome is unclear", "request", c.id, "cause", MaskCredentials(fmt.Sprint(errors.Unwrap(err))))
+		b.look(ctx, c.forge, c.repo, i, 2)
+	default:
+		i.State, i.Error = intentFailed, asError(err)
+		b.record(i)
+		return nil, i.Error
+	}
+	if i.State != intentDone {
+		return nil, b.unknownOutcome(ctx, c.forge, i)
+	}
+	return encode(i.Written)
+}
+
+// ask calls the provider, and makes OutcomeUnknown of whatever leaves doubt.
+func (b *Broker) ask(ctx context.Context, c *order, i *intent) (*api.Written, error) {
+	ctx, cancel := context.WithTimeout(WithWrite(ctx), forgeTime)
+	defer cancel()
+	written, err := guarded(b, c.Op, func() (*api.Written, error) { return c.forge.provider.Write(ctx, c.repo, i.Write) })
+	if err == nil && written != nil {
+		clean := *written
+		clean.URL, clean.State, clean.Note = CleanText(clean.URL), CleanText(clean.State), CleanText(clean.Note)
+		clean.DuplicateOf = ""
+		return &clean, nil
+	}
+	var e *api.Error
+	if err == nil || !errors.As(err, &e) || e.Code == api.Internal || MayBeDone(ctx) {
+		return nil, &api.Error{Code: api.OutcomeUnknown, Message: "the forge's answer was lost", Err: err}
+	}
+	return nil, err
+}
+
+func mayBeDone(err error) bool {
+	var e *api.Error
+	return errors.As(err, &e) && e.Code == api.OutcomeUnknown
+}
+
+// record stores what became of i. Where the disk refuses it, the intent stays as it was, and the
+// next process looks.
+func (b *Broker) record(i *intent) {
+	head, err := b.desk.audit.append(i.outcomeLine())
+	b.keep(i, head, err)
+}
+
+// keep stores i, with how far the audit has come and whether i is in it.
+func (b *Broker) keep(i *intent, head auditHead, err error) {
+	if err != nil {
+		b.log.Error("an outcome isn't in the audit", "request", i.RequestID, "cause", err.Error())
+	}
+	if err := b.desk.store.decide(i, head); err != nil {
+		b.log.Error("an outcome isn't stored", "request", i.RequestID, "cause", err.Error())
+	}
+}
+
+// head asks which commit a review is of.
+func (b *Broker) head(ctx context.Context, c *order) (string, error) {
+	ctx, cancel := context.WithTimeout(withReserve(ctx), headTime)
+	defer cancel()
+	sha, err := guarded(b, c.Op, func() (string, error) { return c.forge.provider.Head(ctx, c.repo, c.Number) })
+	if err == nil && !isSHA(sha) {
+		err = internal(errors.New("the provider gave no commit as a pull's head"))
+	}
+	return sha, err
+}
