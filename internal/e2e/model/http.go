@@ -52,13 +52,18 @@ func (s *Server) decode(w http.ResponseWriter, r *http.Request, v any) bool {
 	if err == nil {
 		return true
 	}
+	s.refuse(w, r, err.Error())
+	return false
+}
+
+// refuse answers a request that the API itself would not take, and notes the problem.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, why string) {
 	s.mu.Lock()
-	s.problems = append(s.problems, fmt.Sprintf("%s %s: %v", r.Method, r.URL.Path, err))
+	s.problems = append(s.problems, fmt.Sprintf("%s %s: %s", r.Method, r.URL.Path, why))
 	s.mu.Unlock()
 	writeJSON(w, http.StatusBadRequest, object{
-		"type": "error", "error": object{"type": "invalid_request_error", "message": err.Error()},
+		"type": "error", "error": object{"type": "invalid_request_error", "message": why},
 	})
-	return false
 }
 
 func writeJSON(w http.ResponseWriter, status int, v any) {
@@ -68,25 +73,44 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-// writeEvents sends one server-sent event per item, named by its "type" as both APIs do.
+// writeEvents sends one server-sent event per item, named by its "type", as Messages and Responses do.
 func writeEvents(w http.ResponseWriter, events []object) {
+	streamed(w, func() {
+		for _, e := range events {
+			if data, err := json.Marshal(e); err == nil {
+				fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], data)
+			}
+		}
+	})
+}
+
+// writeData sends one nameless server-sent event per item, as chat completions and generateContent
+// do, and then each of end as it is.
+func writeData(w http.ResponseWriter, events []object, end ...string) {
+	streamed(w, func() {
+		for _, e := range events {
+			if data, err := json.Marshal(e); err == nil {
+				fmt.Fprintf(w, "data: %s\n\n", data)
+			}
+		}
+		for _, e := range end {
+			fmt.Fprintf(w, "data: %s\n\n", e)
+		}
+	})
+}
+
+// streamed sets the head of a stream, has it written, and sends it off. A write that fails is the
+// harness's going away.
+func streamed(w http.ResponseWriter, write func()) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-cache")
-	for _, e := range events {
-		data, err := json.Marshal(e)
-		if err != nil {
-			return
-		}
-		if _, err := fmt.Fprintf(w, "event: %s\ndata: %s\n\n", e["type"], data); err != nil {
-			return
-		}
-	}
+	write()
 	if f, ok := w.(http.Flusher); ok {
 		f.Flush()
 	}
 }
 
-// content is the text of a value that both APIs give as a string or as a list of parts.
+// content is the text of a value that the APIs give as a string or as a list of parts.
 func content(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

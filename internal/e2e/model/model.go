@@ -35,7 +35,7 @@ type Call struct {
 }
 
 // Result is what the harness handed back for one call of the script. IsError is known of the
-// Messages API only: the Responses API has no such field.
+// Messages API and of generateContent: the two others have no such field.
 type Result struct {
 	Tool    string
 	Text    string
@@ -46,8 +46,8 @@ type Result struct {
 // so a harness that repeats a request gets the same answer, and several may run at once, though
 // then their results are told apart by the step alone. Its methods are safe for concurrent use.
 type Server struct {
-	// URL is the root, without a path: ANTHROPIC_BASE_URL takes it as it is, OpenAI's base URL is
-	// URL + "/v1".
+	// URL is the root, without a path: ANTHROPIC_BASE_URL and GOOGLE_GEMINI_BASE_URL take it as it
+	// is, OpenAI's base URL is URL + "/v1".
 	URL string
 
 	script Script
@@ -83,6 +83,8 @@ func Start(t testing.TB, script Script) *Server {
 	mux.HandleFunc("POST /v1/messages", s.messages)
 	mux.HandleFunc("POST /v1/messages/count_tokens", s.countTokens)
 	mux.HandleFunc("POST /v1/responses", s.responses)
+	mux.HandleFunc("POST /v1/chat/completions", s.chat)
+	mux.HandleFunc("POST /v1beta/models/{call}", s.generate)
 	mux.HandleFunc("/", s.unknown)
 	h := httptest.NewServer(s.record(mux))
 	t.Cleanup(h.Close)
@@ -146,16 +148,19 @@ type tool struct {
 }
 
 // bare is the tool's name without the prefix of server, and whether it is one of server's.
-// Both harnesses write mcp__SERVER__TOOL; one with namespaces parts it after SERVER, and may
-// replace what its API does not allow in names by an underscore.
+// Claude Code and Codex write mcp__SERVER__TOOL, Gemini mcp_SERVER_TOOL, opencode SERVER_TOOL and
+// Copilot SERVER-TOOL; one with namespaces parts it after SERVER, and may replace what its API does
+// not allow in names by an underscore.
 func (t tool) bare(server string) (string, bool) {
 	full := t.name
 	if t.namespace != "" {
 		full = strings.TrimSuffix(t.namespace, "__") + "__" + t.name
 	}
 	for _, s := range []string{server, strings.ReplaceAll(server, "-", "_")} {
-		if name, ok := strings.CutPrefix(full, "mcp__"+s+"__"); ok {
-			return name, true
+		for _, prefix := range []string{"mcp__" + s + "__", "mcp_" + s + "_", s + "_", s + "-"} {
+			if name, ok := strings.CutPrefix(full, prefix); ok {
+				return name, true
+			}
 		}
 	}
 	return "", false
