@@ -26,7 +26,7 @@ type RepoInfo struct {
 	HasIssues     bool      `json:"has_issues"`
 	OpenIssues    int       `json:"open_issues_and_pulls"`
 	UpdatedAt     time.Time `json:"updated_at"`
-	Age           *Age      `json:"stale,omitempty"`
+	Age           *Age      `json:"age,omitempty"`
 }
 
 // Age says that an answer is older than asked for, because the forge limits our rate.
@@ -42,7 +42,7 @@ type List[T any] struct {
 	Total      *int   `json:"total,omitempty"` // only where the forge tells
 	Truncated  bool   `json:"truncated"`       // there is more: follow NextCursor
 	NextCursor string `json:"next_cursor,omitempty"`
-	Age        *Age   `json:"stale,omitempty"`
+	Age        *Age   `json:"age,omitempty"`
 }
 
 // IssueItem is an issue in a list, without its text.
@@ -114,7 +114,7 @@ type Thread struct {
 	Truncated  bool      `json:"truncated"`
 	NextCursor string    `json:"next_cursor,omitempty"`
 	Incomplete []string  `json:"incomplete,omitempty"` // what could not be read, and why
-	Age        *Age      `json:"stale,omitempty"`
+	Age        *Age      `json:"age,omitempty"`
 }
 
 // IssueView is an issue with its comments. A pull request asked for as an issue has Kind "pull".
@@ -197,7 +197,7 @@ type Checks struct {
 	Truncated  bool           `json:"truncated"`
 	NextCursor string         `json:"next_cursor,omitempty"`
 	Incomplete []string       `json:"incomplete,omitempty"`
-	Age        *Age           `json:"stale,omitempty"`
+	Age        *Age           `json:"age,omitempty"`
 }
 
 // Check is one check.
@@ -223,7 +223,7 @@ type FailedLogs struct {
 	Truncated  bool        `json:"truncated"`
 	NextCursor string      `json:"next_cursor,omitempty"`
 	Incomplete []string    `json:"incomplete,omitempty"`
-	Age        *Age        `json:"stale,omitempty"`
+	Age        *Age        `json:"age,omitempty"`
 }
 
 // FailedJob is a failed job, or several whose logs say the same.
