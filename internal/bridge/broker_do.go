@@ -109,7 +109,7 @@ func (c *order) unsigned(ctx context.Context, forge string) error {
 		return nil
 	}
 	return &api.Error{
-		Code: api.Unavailable, Reason: "no_credential",
+		Code: api.Unavailable, Reason: reasonNoCredential,
 		Message: "the bridge has no credential for " + host,
 		Hint:    "ask a human to run: ship credential add " + host,
 	}

@@ -72,6 +72,6 @@ func decided(err error) bool {
 		return false
 	}
 	return !slices.Contains([]string{
-		reasonShip, reasonVerb, reasonNoRepo, reasonEnding, reasonBusy, "no_credential", "bridge_answer", "bridge_unreachable",
+		reasonShip, reasonVerb, reasonNoRepo, reasonEnding, reasonBusy, reasonNoCredential, "bridge_answer", "bridge_unreachable",
 	}, e.Reason)
 }

@@ -12,8 +12,9 @@ import (
 	"fleet/api"
 )
 
-// maxCursor bounds a cursor that comes in; ours are a few hundred bytes.
-const maxCursor = 8 << 10
+// maxCursor bounds a cursor that comes in, as api/openapi.yaml has it. Ours are a few hundred
+// bytes, and fit with the longest ref in them.
+const maxCursor = 4 << 10
 
 // position is where a page begins.
 type position struct {
@@ -40,7 +41,7 @@ func newSealer(key []byte) (*sealer, error) {
 }
 
 func (s *sealer) seal(p position, bound string) (string, error) {
-	raw, err := json.Marshal(p)
+	raw, err := encode(p) // a ref's <, > and & would take six bytes each otherwise
 	if err != nil {
 		return "", err
 	}

@@ -269,3 +269,33 @@ func TestEachJobsCursorIsSealedAndLeadsToItsOwnLog(t *testing.T) {
 		}
 	}
 }
+
+func TestTheLongestCursorIsTakenOnEveryWay(t *testing.T) {
+	s, err := newSealer(make([]byte, 32))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, ref := range map[string]string{"plain": strings.Repeat("x", 1024), "marks": strings.Repeat("<&>\"", 256)} {
+		at := position{Page: strings.Repeat("p", 512), Before: "review_comment:9223372036854775807", At: &api.Resolved{Ref: ref, SHA: headSHA}}
+		cursor, err := s.seal(at, "bound")
+		if err != nil || len(cursor) > maxCursor {
+			t.Errorf("%s: a cursor of %d bytes (%v), want at most %d", name, len(cursor), err, maxCursor)
+		}
+		if back, err := s.open(cursor, "bound"); err != nil || back.At.Ref != ref {
+			t.Errorf("%s: opened to %+v (%v)", name, back, err)
+		}
+	}
+	c := loadContract(t).doc.Components
+	if n := c.Parameters["cursor"].Value.Schema.Value.MaxLength; n == nil || *n != maxCursor {
+		t.Errorf("the parameter is described with %v bytes, want %d", n, maxCursor)
+	}
+	for name, schema := range c.Schemas {
+		property := schema.Value.Properties["cursor"]
+		if property == nil {
+			continue
+		}
+		if n := property.Value.MaxLength; n == nil || *n != maxCursor {
+			t.Errorf("%s.cursor is described with %v bytes, want %d", name, n, maxCursor)
+		}
+	}
+}

@@ -32,6 +32,8 @@ const (
 	reasonNoRepo = "no_repo"
 	reasonEnding = "bridge_ending"
 	reasonBusy   = "busy"
+
+	reasonNoCredential = "no_credential" // for the forge; its code is Unavailable wherever it is met
 )
 
 // verbs lists them in the order in which people read them.

@@ -148,7 +148,7 @@ func (c *guardedCall) authorize(ctx context.Context) error {
 	}
 	if c.secret.IsZero() && c.write {
 		return &api.Error{
-			Code: api.Unauthenticated, Reason: "no_credential",
+			Code: api.Unavailable, Reason: reasonNoCredential,
 			Message: "the bridge has no credential for " + c.guard.api.Host,
 			Hint:    "ask the operator to run: ship credential add " + credentialHost(c.guard.api),
 		}

@@ -220,7 +220,7 @@ func TestWithoutACredentialReadsAreAnonymousAndWritesRefused(t *testing.T) {
 	if status, _, err := ask(t.Context(), g, "GET", forge.URL+"/repos/a/b", ""); err != nil || status != 200 {
 		t.Errorf("GET = %d, %v", status, err)
 	}
-	if _, _, err := ask(t.Context(), g, "POST", forge.URL+"/repos/a/b/issues/1/comments", "{}"); codeOf(err) != "unauthenticated/no_credential" {
+	if _, _, err := ask(t.Context(), g, "POST", forge.URL+"/repos/a/b/issues/1/comments", "{}"); codeOf(err) != "unavailable/no_credential" {
 		t.Errorf("POST = %v, want it refused", err)
 	}
 	if own.all() != "GET /repos/a/b" || own.signatures() != "" {

@@ -1,9 +1,7 @@
 package bridge
 
 import (
-	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -15,10 +13,7 @@ import (
 	"fleet/api"
 )
 
-const (
-	defaultMaxRequest = 1 << 20 // bytes of a request's body
-	jsonType          = "application/json"
-)
+const jsonType = "application/json"
 
 // route is one operation's place in the HTTP API. Handler and client both go by it.
 type route struct {
@@ -71,8 +66,7 @@ func (b *Broker) Handler() http.Handler {
 
 func (b *Broker) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v1/healthz" {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		_, _ = io.WriteString(w, "ok\n")
+		health(w, r)
 		return
 	}
 	ship := bearer(r)
@@ -93,6 +87,23 @@ func (b *Broker) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", jsonType)
 	w.Header().Set("Cache-Control", "no-store")
 	_, _ = w.Write(answer)
+}
+
+// health says that the bridge serves, to everyone.
+func health(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		sendProblem(w, otherMethod(w, http.MethodGet, http.MethodHead))
+		return
+	}
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	_, _ = io.WriteString(w, "ok\n")
+}
+
+// otherMethod refuses what isn't one of the methods that an address takes, and lists them as
+// RFC 9110 §15.5.6 wants.
+func otherMethod(w http.ResponseWriter, allowed ...string) *api.Error {
+	w.Header().Set("Allow", strings.Join(allowed, ", "))
+	return &api.Error{Code: api.Invalid, Reason: "method", Message: "this address takes " + strings.Join(allowed, " and ") + " only"}
 }
 
 // bearer takes the credential of RFC 6750 §2.1. More than one header is none.
@@ -124,13 +135,17 @@ func parseRequest(w http.ResponseWriter, r *http.Request) (Request, *api.Error) 
 		return fillRequest(w, r, Request{Op: one.op}, repo, number)
 	}
 	if len(allowed) > 0 {
-		w.Header().Set("Allow", strings.Join(allowed, ", "))
-		return Request{}, &api.Error{Code: api.Invalid, Reason: "method", Message: "this address takes " + strings.Join(allowed, " and ") + " only"}
+		return Request{}, otherMethod(w, allowed...)
 	}
 	return Request{}, &api.Error{Code: api.NotFound, Reason: "no_route", Message: "the bridge has nothing at this address"}
 }
 
 func fillRequest(w http.ResponseWriter, r *http.Request, q Request, repo, number string) (Request, *api.Error) {
+	for _, name := range []string{api.HeaderWorkspace, api.HeaderKey} {
+		if len(r.Header.Values(name)) > 1 {
+			return q, &api.Error{Code: api.Invalid, Reason: "header", Message: "the header " + name + " comes twice"}
+		}
+	}
 	var errs [3]error
 	q.Repo, errs[0] = url.PathUnescape(repo)
 	q.Workspace, errs[1] = url.PathUnescape(r.Header.Get(api.HeaderWorkspace))
@@ -159,8 +174,8 @@ func fillQuery(q *Request, values url.Values) *api.Error {
 		OpChecks: {"pr", "ref", "branch", "sha", "cursor"}, OpFailedLogs: {"pr", "ref", "branch", "sha", "cursor"},
 	}[q.Op]
 	for name, all := range values {
-		if !slices.Contains(known, name) || len(all) != 1 {
-			return &api.Error{Code: api.Invalid, Reason: "parameter", Message: "a parameter of the address is unknown or comes twice"}
+		if !slices.Contains(known, name) || len(all) != 1 || all[0] == "" {
+			return &api.Error{Code: api.Invalid, Reason: "parameter", Message: "the address's parameter " + quoted(name) + " is unknown, empty or comes twice"}
 		}
 	}
 	q.State, q.Cursor = values.Get("state"), values.Get("cursor")
@@ -171,43 +186,12 @@ func fillQuery(q *Request, values url.Values) *api.Error {
 	return nil
 }
 
-// parseNumber gives -1, which no request may have, for what isn't plain digits.
+// parseNumber gives -1, which no request may have, for what isn't a number's plain digits: 007 and
+// +7 would be other names of 7.
 func parseNumber(s string) int {
 	n, err := strconv.ParseInt(s, 10, 32)
-	if err != nil || strings.Trim(s, "0123456789") != "" || n == 0 {
+	if err != nil || n <= 0 || strconv.FormatInt(n, 10) != s {
 		return -1
 	}
 	return int(n)
-}
-
-func fillBody(w http.ResponseWriter, r *http.Request, q *Request) *api.Error {
-	var c api.Contribution
-	if err := decodeBody(w, r, &c); err != nil {
-		return err
-	}
-	q.Body, q.Event, q.Head = c.Body, c.Event, c.Head
-	return nil
-}
-
-// decodeBody takes one JSON object with known names, in valid UTF-8.
-func decodeBody(w http.ResponseWriter, r *http.Request, into any) *api.Error {
-	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, defaultMaxRequest))
-	var large *http.MaxBytesError
-	switch {
-	case errors.As(err, &large):
-		return &api.Error{Code: api.Invalid, Reason: "too_large", Message: fmt.Sprintf("the request is larger than %d bytes", large.Limit)}
-	case err != nil:
-		return &api.Error{Code: api.Invalid, Reason: "broken_body", Message: "the request ended before its body did"}
-	case !utf8.Valid(raw):
-		return &api.Error{Code: api.Invalid, Reason: "body_json", Message: "the request's body is not valid UTF-8"}
-	}
-	d := json.NewDecoder(strings.NewReader(string(raw)))
-	d.DisallowUnknownFields()
-	if err := d.Decode(into); err != nil {
-		return &api.Error{Code: api.Invalid, Reason: "body_json", Message: "the request's body is not the JSON object that belongs here", Err: err}
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &api.Error{Code: api.Invalid, Reason: "body_json", Message: "the request's body goes on after its JSON object"}
-	}
-	return nil
 }

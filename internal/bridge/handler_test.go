@@ -148,6 +148,13 @@ func TestEveryOtherAddressIsAPlainProblem(t *testing.T) {
 		"a signed number":          {"GET", "/v1/repos/widgets/issues/+7", nil, "", 400, "number"},
 		"a number beyond 32 bits":  {"GET", "/v1/repos/widgets/issues/4294967303", nil, "", 400, "number"},
 		"a pull that is none":      {"GET", "/v1/repos/widgets/checks?pr=0", nil, "", 400, "number"},
+		"leading zeros":            {"GET", "/v1/repos/widgets/issues/007", nil, "", 400, "number"},
+		"a pull's leading zeros":   {"GET", "/v1/repos/widgets/checks?pr=07", nil, "", 400, "number"},
+		"an empty parameter":       {"GET", "/v1/repos/widgets/issues?state=", nil, "", 400, "parameter"},
+		"an empty cursor":          {"GET", "/v1/repos/widgets/issues/7?cursor", nil, "", 400, "parameter"},
+		"an empty pull":            {"GET", "/v1/repos/widgets/checks?branch=main&pr=", nil, "", 400, "parameter"},
+		"health, posted":           {"POST", "/v1/healthz", nil, "", 405, "method"},
+		"health, deleted":          {"DELETE", "/v1/healthz", nil, "", 405, "method"},
 		"no key":                   {"POST", "/v1/repos/widgets/issues/7/comments", nil, `{"body":"x"}`, 400, "key"},
 		"no body":                  {"POST", "/v1/repos/widgets/issues/7/comments", map[string]string{"Idempotency-Key": key}, "", 400, "body_json"},
 		"an unknown field":         {"POST", "/v1/repos/widgets/issues/7/comments", map[string]string{"Idempotency-Key": key}, `{"body":"x","to":"y"}`, 400, "body_json"},
@@ -158,7 +165,7 @@ func TestEveryOtherAddressIsAPlainProblem(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			header := map[string]string{}
-			for _, from := range []map[string]string{auth, c.header} {
+			for _, from := range []map[string]string{auth, {"Content-Type": "application/json"}, c.header} {
 				for k, v := range from {
 					header[k] = v
 				}
@@ -244,7 +251,7 @@ func TestASlowClientIsDroppedAndOthersAreServed(t *testing.T) {
 		defer func() { cancel(); <-served }()
 		slow := l.dial()
 		began := time.Now()
-		fmt.Fprintf(slow, "POST /v1/repos/widgets/issues/7/comments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: 01890a5d-ac96-774b-bcce-b302099a8057\r\nContent-Length: 100\r\n\r\n{\"body\":", b.Local().Reveal())
+		fmt.Fprintf(slow, "POST /v1/repos/widgets/issues/7/comments HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nIdempotency-Key: 01890a5d-ac96-774b-bcce-b302099a8057\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{\"body\":", b.Local().Reveal())
 		if _, body := exchange(t, l.dial(), "GET /v1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); body != "ok\n" {
 			t.Errorf("another client got %q", body)
 		}

@@ -108,6 +108,9 @@ func (k *contract) send(t *testing.T, h http.Handler, ship Secret, method, targe
 	if key != "" {
 		r.Header.Set(api.HeaderKey, key)
 	}
+	if method == http.MethodPost {
+		r.Header.Set("Content-Type", jsonType)
+	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
 	if err := k.answer(r, w.Code, w.Header(), w.Body.String()); err != nil {

@@ -23,7 +23,7 @@ func TestRoutesAndPathsAreTheSame(t *testing.T) {
 			described[method+" "+path] = op.OperationID
 		}
 	}
-	served := map[string]string{"GET /v1/healthz": "healthz"}
+	served := map[string]string{"GET /v1/healthz": "healthz", "HEAD /v1/healthz": "healthz_head"}
 	for _, r := range routes() {
 		served[r.method+" "+r.path] = r.op
 	}
@@ -73,10 +73,11 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				all("GET", 200, `{`)
 				f.limited.Store(true)
 				time.Sleep(maxStale)
-				all("GET", 200, `"stale":{"age_seconds":300`)
+				all("GET", 200, `"age":{"age_seconds":300`)
 				time.Sleep(time.Second)
 				all("GET", 429, `"retry_after_seconds":30`)
 				k.send(t, b.Handler(), Secret{}, "GET", "/v1/healthz", "", "")
+				k.send(t, b.Handler(), Secret{}, "HEAD", "/v1/healthz", "", "")
 			})
 		})
 	}
@@ -109,6 +110,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		"no such address":        {nil, "GET", "/v2", "", "", "", 404},
 		"not on the forge":       {fails(api.NotFound, 0), "GET", "/v1/repos/widgets", "", "", "", 404},
 		"another method":         {nil, "PUT", "/v1/repos/widgets", "", "", "", 405},
+		"another way to health":  {nil, "POST", "/v1/healthz", "", "", "none", 405},
 		"a bad number":           {nil, "GET", "/v1/repos/widgets/issues/x", "", "", "", 400},
 		"no target":              {nil, "GET", "/v1/repos/widgets/checks", "", "", "", 400},
 		"no key":                 {nil, "POST", comments, "", ours, "", 400},

@@ -43,7 +43,7 @@ func (b *Broker) AdminHandler() http.Handler {
 func (b *Broker) admin(do func(api.GrantRequest) (any, error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request api.GrantRequest
-		if err := decodeBody(w, r, &request); err != nil {
+		if _, err := decodeBody(w, r, &request, "ship", "repo", "verbs"); err != nil {
 			sendProblem(w, err)
 			return
 		}

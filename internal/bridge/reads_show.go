@@ -173,6 +173,9 @@ func commentName(c api.Comment) string { return fmt.Sprintf("%s:%d", c.Kind, c.I
 func (s *shower) checks(c api.Checks) api.Checks {
 	all := c.Items
 	c.Items, c.Target = []api.Check{}, *s.at.At
+	if c.Counts == nil {
+		c.Counts = map[string]int{}
+	}
 	shown := s.fit(len(all), indentedSize(c, ""), func(i int) int { return indentedSize(all[i], "    ") })
 	c.Items = append(c.Items, all[s.start(len(all)):shown]...)
 	c.Returned, c.Age = len(c.Items), s.age
@@ -194,6 +197,9 @@ func (s *shower) logs(l api.FailedLogs) api.FailedLogs {
 	})
 	for _, job := range all[s.start(len(all)):shown] {
 		job.NextCursor = s.next(nil, job.NextCursor)
+		if job.Names == nil {
+			job.Names = []string{}
+		}
 		l.Jobs = append(l.Jobs, cutJob(job, maxView-cursorRoom-base))
 	}
 	l.Age = s.age

@@ -283,3 +283,21 @@ type swappedID struct{ id *string }
 func (c swappedID) ID() string                                    { return "swap:" + *c.id }
 func (c swappedID) Authorization(context.Context) (Secret, error) { return NewSecret("Bearer x"), nil }
 func (c swappedID) Refused(context.Context, Secret) bool          { return false }
+
+func TestCountsAndNamesAreNeverNull(t *testing.T) {
+	f := &fakeForge{
+		checks: func(at api.Resolved) (*api.Checks, error) {
+			return &api.Checks{Target: at, Overall: api.BucketNone}, nil
+		},
+		logs: func(at api.Resolved) (*api.FailedLogs, error) {
+			return &api.FailedLogs{Target: at, Jobs: []api.FailedJob{{Conclusion: "failure"}}}, nil
+		},
+	}
+	b := openBench(t, "", f)
+	for op, want := range map[string]string{OpChecks: `"counts":{},"items":[]`, OpFailedLogs: `"names":[]`} {
+		raw, err := b.do(Request{Op: op, Repo: "widgets", Target: api.Target{Branch: "main"}})
+		if err != nil || !strings.Contains(string(raw), want) || strings.Contains(string(raw), "null") {
+			t.Errorf("%s: %s (%v), want %s", op, raw, err, want)
+		}
+	}
+}

@@ -47,7 +47,11 @@ func (b *Broker) find(ctx context.Context, f *forge, r Repo, i *intent, times in
 		if err != nil {
 			b.log.Warn("a write can't be looked for", "request", i.RequestID, "cause", MaskCredentials(fmt.Sprint(asError(err))))
 		} else if found != nil {
-			// Another workspace may have posted the same words by the same account.
+			// Another workspace may have posted the same words by the same account. Where both writes
+			// are unclear, nobody can tell whose post it is: no forge takes a mark of ours, times
+			// are in seconds by its clock, and a hidden mark would change the text. Then the first to
+			// look has it, and the other stays unclear, since what belongs to one is not absent for
+			// the other: nothing is posted twice, and the link leads to these very words.
 			if other, err := b.desk.store.claimed(i, found.URL); err == nil && !other {
 				return found, false
 			}
