@@ -76,7 +76,7 @@ func (p *Provider) exchange(ctx context.Context, method, address string, body, i
 	// Read to its end: only then may the guard remember the answer, and its connection be used again.
 	raw, err := io.ReadAll(resp.Body)
 	if err == nil {
-		err = json.Unmarshal(raw, into)
+		err = json.Unmarshal(maskJSON(raw, p.guard.Mask), into)
 	}
 	if err != nil {
 		return resp.Header, unreadable(ctx, write, err)

@@ -27,6 +27,7 @@ type logLine struct {
 // excerpt keeps of a step what is worth reading: its first lines, those around its first and its
 // last error, and its last. It needs the same memory for any number of lines.
 type excerpt struct {
+	mask  func(string) string
 	count int
 	head  []logLine
 	ring  [ringLines]logLine // the newest, by stored%ringLines
@@ -40,6 +41,8 @@ type excerpt struct {
 	lastPending   int // lines until atLast is taken from the ring
 	lastCandidate int
 }
+
+func newExcerpt(mask func(string) string) *excerpt { return &excerpt{mask: mask} }
 
 func (x *excerpt) lines() int { return x.count }
 
@@ -188,8 +191,8 @@ type shownLine struct {
 	rank  int
 }
 
-func printed(l logLine) shownLine {
-	words := readable(l.text)
+func printed(l logLine, mask func(string) string) shownLine {
+	words := readable(l.text, mask)
 	if l.times > 1 {
 		words += fmt.Sprintf("  [came %d times]", l.times)
 	}
@@ -200,7 +203,7 @@ func printed(l logLine) shownLine {
 func (x *excerpt) render(max int) (words string, shown []string) {
 	var all []shownLine
 	for i, l := range x.candidates() {
-		line := printed(l)
+		line := printed(l, x.mask)
 		line.rank = x.rank(l, i)
 		all = append(all, line)
 	}

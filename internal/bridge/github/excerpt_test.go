@@ -3,11 +3,7 @@ package github
 import (
 	"bytes"
 	"fmt"
-	"io"
-	"runtime"
-	"runtime/debug"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -64,7 +60,7 @@ func failedJob(body ...string) (*gh.WorkflowJob, string) {
 func excerptOf(t *testing.T, job *gh.WorkflowJob, log string) (string, []string, *excerpt) {
 	t.Helper()
 	_, windows := failedSteps(job)
-	found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(strings.NewReader(log))
+	found, err := newStepReader(windows, func() sink { return newExcerpt(strings.Clone) }).read(strings.NewReader(log))
 	if err != nil {
 		t.Fatalf("read: %v", err)
 	}
@@ -149,28 +145,6 @@ func TestExcerptOfLongLinesHoldsTheErrorAndItsLimit(t *testing.T) {
 	}
 }
 
-func TestTerminalNoiseIsTakenOutOfLines(t *testing.T) {
-	cases := map[string]struct{ line, want string }{
-		"colours":             {"\x1b[1;31mError:\x1b[0m no", "Error: no"},
-		"progress":            {"10%\r50%\r100% done", "100% done"},
-		"title and hyperlink": {"\x1b]0;title\x07a \x1b]8;;http://x\x1b\\link", "a link"},
-		"cursor":              {"\x1b[2K\x1b[1Gx\x1b(By\x1b=z", "xyz"},
-		"byte order mark":     {"\uFEFFx", "x"},
-		"invalid text":        {"a\xff\xfeb", "a\uFFFDb"},
-		"controls":            {"a\x00\x08b\tc", "ab\tc"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			job, log := failedJob(c.line)
-			words, _, _ := excerptOf(t, job, log)
-			lines := strings.Split(words, "\n")
-			if got := lines[len(lines)-2]; got != c.want {
-				t.Errorf("got %q, want %q", got, c.want)
-			}
-		})
-	}
-}
-
 func TestRepeatedLinesAreCounted(t *testing.T) {
 	job, log := failedJob(append(bytesToLines(strings.Repeat("waiting\n", 500)), "Error: gave up")...)
 	words, _, _ := excerptOf(t, job, log)
@@ -238,106 +212,6 @@ func TestExcerptHoldsForEveryCut(t *testing.T) {
 	}
 }
 
-// bigLog gives a log of about size bytes whose failed step ends in an error, without holding it.
-func bigLog(size int, line string) io.Reader {
-	_, log := failedJob("@")
-	before, after, _ := strings.Cut(log, "2026-03-04T05:06:20.0000000Z @\r\n")
-	stamped := []byte("2026-03-04T05:06:20.0000000Z " + line + "\n")
-	return io.MultiReader(strings.NewReader(before), &repeater{line: stamped, left: size},
-		strings.NewReader("2026-03-04T05:06:29.0000000Z panic: at the very end\n"+after))
-}
-
-// repeater numbers its lines, so that they don't collapse.
-type repeater struct {
-	line []byte
-	left int
-	rest []byte
-	n    uint
-}
-
-func (r *repeater) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		if r.left <= 0 {
-			return 0, io.EOF
-		}
-		r.n++
-		at := 35
-		for v := r.n; v > 0 && at > 29; v /= 10 {
-			at--
-			r.line[at] = byte('0' + v%10)
-		}
-		r.rest = r.line
-		r.left -= len(r.rest)
-	}
-	total := 0
-	for total < len(p) && len(r.rest) > 0 {
-		n := copy(p[total:], r.rest)
-		total, r.rest = total+n, r.rest[n:]
-	}
-	return total, nil
-}
-
-const usualLine = "000000 compiling package example.com/widgets/internal/thing and what it needs, without trouble"
-
-func BenchmarkExcerptOf100MB(b *testing.B) {
-	for name, line := range map[string]string{"usual": usualLine, "errors everywhere": "000000 Error: " + usualLine, "long lines": "000000 " + strings.Repeat("long ", 40<<10)} {
-		b.Run(name, func(b *testing.B) {
-			const size = 100 << 20
-			job, _ := failedJob()
-			_, windows := failedSteps(job)
-			b.SetBytes(size)
-			for b.Loop() {
-				found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(bigLog(size, line))
-				if words, _ := found.(*excerpt).render(maxExcerpt); err != nil || !strings.Contains(words, "at the very end") {
-					b.Fatal(err, words)
-				}
-			}
-		})
-	}
-}
-
-// TestBigLogNeedsLittleMemory reads 100 MB of the worst lines there are, and looks at the heap all
-// the while.
-func TestBigLogNeedsLittleMemory(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(100))
-	job, _ := failedJob()
-	_, windows := failedSteps(job)
-	var before, now runtime.MemStats
-	runtime.GC()
-	runtime.ReadMemStats(&before)
-	var most atomic.Uint64
-	watch := &watched{Reader: bigLog(100<<20, "000000 Error: "+strings.Repeat("long ", 600)), look: func() {
-		runtime.ReadMemStats(&now)
-		most.Store(max(most.Load(), now.HeapInuse))
-	}}
-	found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(watch)
-	if err != nil || !strings.Contains(first(found.(*excerpt).render(maxExcerpt)), "at the very end") {
-		t.Fatal("the error at the end is not there", err)
-	}
-	grown := int64(most.Load()) - int64(before.HeapInuse)
-	t.Logf("heap grew by at most %.1f MiB", float64(grown)/(1<<20))
-	if grown > 16<<20 {
-		t.Errorf("heap grew by %d bytes, want at most 16 MiB", grown)
-	}
-}
-
-func first[A, B any](a A, _ B) A { return a }
-
-type watched struct {
-	io.Reader
-	look func()
-	read int
-}
-
-func (w *watched) Read(p []byte) (int, error) {
-	n, err := w.Reader.Read(p)
-	if w.read += n; w.read > 4<<20 {
-		w.read = 0
-		w.look()
-	}
-	return n, err
-}
-
 func TestSignatureIgnoresWhatDiffersInAMatrix(t *testing.T) {
 	sign := func(name string, body ...string) string {
 		job, log := failedJob(body...)
@@ -362,7 +236,7 @@ func TestPageReadsAStepFromEndToEnd(t *testing.T) {
 	var all bytes.Buffer
 	pages := 0
 	for from := 1; from > 0; pages++ {
-		found, err := newStepReader(windows, func() sink { return newPage(from) }).read(strings.NewReader(log))
+		found, err := newStepReader(windows, func() sink { return newPage(from, strings.Clone) }).read(strings.NewReader(log))
 		if err != nil || pages > 20 {
 			t.Fatal(err, pages)
 		}

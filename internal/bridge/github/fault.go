@@ -29,6 +29,7 @@ type refusal struct {
 	details []string // of its errors member
 	docs    string
 	write   bool
+	mask    func(string) string // takes out what the guard signs with
 }
 
 // fault makes an *api.Error of whatever the client failed with.
@@ -37,7 +38,7 @@ func (p *Provider) fault(ctx context.Context, write bool, resp *gh.Response, err
 	if resp == nil || resp.Response == nil || errors.As(err, &broken) || errors.Is(err, ctx.Err()) {
 		return bridge.AsError(ctx, err)
 	}
-	r := refusal{status: resp.StatusCode, header: resp.Header, write: write}
+	r := refusal{status: resp.StatusCode, header: resp.Header, write: write, mask: p.guard.Mask}
 	r.read(resp.Body)
 	e := r.fault()
 	if e.Code == api.RateLimited {
@@ -155,7 +156,7 @@ func (r refusal) quote() string {
 	if len(r.details) > 0 {
 		said += " (" + strings.Join(r.details, "; ") + ")"
 	}
-	if said = scrub(said); said == "" {
+	if said = r.scrub(said); said == "" {
 		return ""
 	}
 	return `; it says: "` + said + `"`
@@ -166,9 +167,10 @@ var queries = regexp.MustCompile(`(https?://[^\s"'<>?#]+)[?#][^\s"'<>]*`)
 
 // scrub makes forge text fit to be quoted: one line, bounded, without credentials and without
 // the queries of addresses.
-func scrub(text string) string {
+func (r refusal) scrub(text string) string {
 	text = strings.Join(strings.Fields(bridge.CleanText(escapes.ReplaceAllString(text, ""))), " ")
-	text = maskText(queries.ReplaceAllString(text, "$1"))
+	// What an escape had split is whole now. A credential may have a question mark in it.
+	text = maskText(queries.ReplaceAllString(r.mask(text), "$1"))
 	if runes := []rune(text); len(runes) > maxQuote {
 		text = string(runes[:maxQuote]) + "…"
 	}

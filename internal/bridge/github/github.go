@@ -7,6 +7,7 @@ import (
 	"context"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -90,11 +91,22 @@ func (p *Provider) repository(ctx context.Context, at place) (*gh.Repository, er
 	return &found, nil
 }
 
+// pinned gives the place by the repository's number, after a look that at's name still belongs to
+// the repository that it belonged to: what is sent there reaches no other one that takes the name.
+func (p *Provider) pinned(ctx context.Context, at place) (place, error) {
+	found, err := p.repository(ctx, at)
+	if err == nil {
+		at.number = found.GetID()
+	}
+	return at, err
+}
+
 // place is a repository's address on the API.
 type place struct {
 	bridge.Repo
 	base        string // of the API, ends in "/"
 	owner, name string // escaped
+	number      int64  // the repository's own, by which it is addressed; 0: by owner and name
 }
 
 // placeOf refuses what is not OWNER/NAME: a registry's slip must not reach another resource.
@@ -115,8 +127,14 @@ func plainName(s string) bool {
 		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7F })
 }
 
-// root is the repository's own address.
-func (at place) root() string { return at.base + "repos/" + at.owner + "/" + at.name }
+// root is the repository's own address. By its number is how the forge's redirects and links name
+// it.
+func (at place) root() string {
+	if at.number != 0 {
+		return at.base + "repositories/" + strconv.FormatInt(at.number, 10)
+	}
+	return at.base + "repos/" + at.owner + "/" + at.name
+}
 
 // under gives the address of what is below the repository. Each part is one segment: a slash in
 // it is escaped.

@@ -105,7 +105,7 @@ func (p *Provider) report(ctx context.Context, at place, f failure) report {
 		return r
 	}
 	defer func() { _ = log.Close() }()
-	r.read(log, windows)
+	r.read(log, windows, p.guard.Mask)
 	return r
 }
 
@@ -119,8 +119,8 @@ func ranAtAll(job *gh.WorkflowJob) bool {
 }
 
 // read makes the excerpt. Nothing is never reported as success: an empty log says so.
-func (r *report) read(log io.Reader, windows []window) {
-	found, err := newStepReader(windows, func() sink { return &excerpt{} }).read(log)
+func (r *report) read(log io.Reader, windows []window, mask func(string) string) {
+	found, err := newStepReader(windows, func() sink { return newExcerpt(mask) }).read(log)
 	x := found.(*excerpt)
 	if err != nil && x.count == 0 {
 		r.err = bridge.AsError(context.Background(), err)

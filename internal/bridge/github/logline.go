@@ -7,14 +7,16 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"unicode/utf8"
 )
 
 const (
 	maxLine = 2 << 10 // bytes of a line in an excerpt
-	// rawLine is what is kept of a line until its credentials are masked: one that begins within
-	// maxLine must be seen far enough to be known.
-	rawLine   = 4 << 10
+	// rawLine is what is kept of a line until its credentials are masked. Of a line that is longer,
+	// the last unsureLine bytes are not shown: what begins there may be half a credential.
+	rawLine    = 4 << 10
+	unsureLine = 1280 // more than the longest token takes in hexadecimal
+	// stampRoom is kept beside it, since a line's time is taken off later.
+	stampRoom = 64
 	stampSize = len("2006-01-02T15:04:05")
 )
 
@@ -30,7 +32,7 @@ type logLines struct {
 }
 
 func newLogLines(r io.Reader) *logLines {
-	return &logLines{from: bufio.NewReaderSize(r, 64<<10), kept: make([]byte, 0, rawLine)}
+	return &logLines{from: bufio.NewReaderSize(r, 64<<10), kept: make([]byte, 0, rawLine+stampRoom)}
 }
 
 // next reads one line; false: the log has ended, or failed.
@@ -56,19 +58,19 @@ func (l *logLines) next() (bool, error) {
 // behind its last carriage return.
 func (l *logLines) long(chunk []byte) ([]byte, error) {
 	l.kept = l.kept[:0]
-	for {
-		if i := bytes.LastIndexByte(bytes.TrimRight(chunk, "\r\n"), '\r'); i >= 0 {
+	err := bufio.ErrBufferFull
+	for returned := false; ; {
+		said := bytes.TrimRight(chunk, "\r\n")
+		if i := bytes.LastIndexByte(said, '\r'); i >= 0 || returned && len(said) > 0 {
 			l.kept, chunk = l.kept[:0], chunk[i+1:]
 		}
-		room := max(rawLine-len(l.kept), 0)
+		returned = bytes.HasSuffix(chunk, []byte("\r"))
+		room := cap(l.kept) - len(l.kept)
 		l.kept = append(l.kept, chunk[:min(room, len(chunk))]...)
-		var err error
-		chunk, err = l.from.ReadSlice('\n')
 		if !errors.Is(err, bufio.ErrBufferFull) {
-			room = max(rawLine-len(l.kept), 0)
-			l.kept = append(l.kept, chunk[:min(room, len(chunk))]...)
 			return l.kept, err
 		}
+		chunk, err = l.from.ReadSlice('\n')
 	}
 }
 
@@ -105,7 +107,7 @@ func stamped(line []byte) bool {
 		return false
 	}
 	end := bytes.IndexByte(line[:min(len(line), stampSize+12)], 'Z')
-	return end >= stampSize
+	return end >= stampSize && len(bytes.Trim(line[stampSize:end], ".0123456789")) == 0
 }
 
 // hideKey masks what stands between the first and last line of a private key. Where the last line
@@ -145,8 +147,8 @@ func keyLine(line []byte) bool {
 var escapes = regexp.MustCompile("\x1b(?:\\[[0-?]*[ -/]*[@-~]|[\\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\\\)?|[ -/]*[0-~])")
 
 // readable makes a kept line fit to be read: valid text without escapes and controls, without
-// credentials, at most maxLine long.
-func readable(line []byte) string {
+// credentials (those that mask knows and those of known shapes), at most maxLine long.
+func readable(line []byte, mask func(string) string) string {
 	s := strings.ToValidUTF8(string(line), "\uFFFD")
 	if strings.Contains(s, "\x1b") {
 		s = escapes.ReplaceAllString(s, "")
@@ -157,13 +159,13 @@ func readable(line []byte) string {
 		}
 		return r
 	}, s)
-	s = maskText(s)
-	if len(s) <= maxLine {
+	s = maskText(mask(s))
+	keep := maxLine
+	if len(line) == rawLine { // it goes on
+		keep = min(keep, max(len(s)-unsureLine, 0))
+	}
+	if len(s) <= keep {
 		return s
 	}
-	cut := maxLine
-	for cut > 0 && !utf8.RuneStart(s[cut]) {
-		cut--
-	}
-	return s[:cut] + "…"
+	return cutText(s, keep) + "…"
 }

@@ -15,9 +15,12 @@ type page struct {
 	count int
 	kept  []logLine
 	next  int // the first line that had no room; 0: none
+	mask  func(string) string
 }
 
-func newPage(from int) *page { return &page{from: max(from, 1), room: maxPage} }
+func newPage(from int, mask func(string) string) *page {
+	return &page{from: max(from, 1), room: maxPage, mask: mask}
+}
 
 func (p *page) lines() int { return p.count }
 
@@ -41,7 +44,7 @@ func (p *page) push(text []byte) {
 func (p *page) render() (words string, shown []string, next int) {
 	var all []shownLine
 	for _, l := range p.kept {
-		all = append(all, printed(l))
+		all = append(all, printed(l, p.mask))
 	}
 	// An escape-laden line takes more room in JSON than here.
 	next = p.next

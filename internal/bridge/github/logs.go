@@ -165,7 +165,7 @@ func logless(f failure) report {
 	}
 	return report{failure: f, job: api.FailedJob{
 		Names: []string{e.check.Name}, Conclusion: e.check.State, URL: e.check.URL,
-		Title: shorten(e.title, maxSummary), Summary: shorten(maskText(e.summary), maxSummary*10),
+		Title: oneLine(e.title), Summary: shorten(maskText(e.summary), maxDetail),
 		Note: "a failing check that is not backed by GitHub Actions has no job log to fetch",
 	}}
 }

@@ -12,7 +12,10 @@ import (
 	"fleet/api"
 )
 
-const maxAnnotations = 10
+const (
+	maxAnnotations = 10
+	maxAnnotation  = 500 // bytes of one's text
+)
 
 // emit adds groups while there is room, at least one; what had none is left to the cursor.
 func (p *Provider) emit(ctx context.Context, at place, found *api.FailedLogs, groups [][]report, after *failureKey) {
@@ -72,7 +75,7 @@ func (p *Provider) annotations(ctx context.Context, at place, e *entry) []api.An
 			continue
 		}
 		if found = append(found, api.Annotation{
-			Path: a.GetPath(), Line: a.GetStartLine(), Level: a.GetAnnotationLevel(), Message: shorten(maskText(a.GetMessage()), 500),
+			Path: a.GetPath(), Line: a.GetStartLine(), Level: a.GetAnnotationLevel(), Message: shorten(maskText(a.GetMessage()), maxAnnotation),
 		}); len(found) == maxAnnotations {
 			break
 		}
@@ -103,21 +106,21 @@ func (p *Provider) moreOfLog(ctx context.Context, at place, target api.Resolved,
 		Names: []string{job.GetName()}, Workflow: job.GetWorkflowName(), Conclusion: firstOf(job.GetConclusion(), job.GetStatus()),
 		Step: joinSteps(names), URL: job.GetHTMLURL(),
 	}
-	if err := readPage(log, windows, from, &item); err != nil {
+	if err := p.readPage(log, windows, from, &item); err != nil {
 		return nil, err
 	}
 	return &api.FailedLogs{Target: target, Jobs: []api.FailedJob{item}}, nil
 }
 
-func readPage(log io.Reader, windows []window, from logsCursor, item *api.FailedJob) error {
-	found, err := newStepReader(windows, func() sink { return newPage(from.Line) }).read(log)
+func (p *Provider) readPage(log io.Reader, windows []window, from logsCursor, item *api.FailedJob) error {
+	found, err := newStepReader(windows, func() sink { return newPage(from.Line, p.guard.Mask) }).read(log)
 	if err != nil {
 		return err
 	}
-	p := found.(*page)
+	shown := found.(*page)
 	var next int
-	item.Excerpt, item.Shown, next = p.render()
-	item.Lines = p.count
+	item.Excerpt, item.Shown, next = shown.render()
+	item.Lines = shown.count
 	if next > 0 {
 		item.NextCursor = encodeCursor(logsCursor{Job: from.Job, Line: next})
 	}

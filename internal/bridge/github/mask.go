@@ -1,6 +1,8 @@
 package github
 
 import (
+	"bytes"
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -48,12 +50,56 @@ func maskText(s string) string {
 }
 
 func (m mask) replace(s string) string {
-	found := m.pattern.FindAllStringSubmatchIndex(s, -1)
-	for _, at := range slices.Backward(found) {
+	var b strings.Builder
+	last := 0
+	for _, at := range m.pattern.FindAllStringSubmatchIndex(s, -1) {
 		from, to := at[len(at)-2], at[len(at)-1]
-		if s[from:to] != masked {
-			s = s[:from] + masked + s[to:]
+		b.WriteString(s[last:from] + masked)
+		last = to
+	}
+	return b.String() + s[last:]
+}
+
+// maskJSON masks the texts of an answer as they read once they are decoded, where escapes hide
+// nothing any more. It comes before anything is made of them: what a cut leaves of a credential,
+// nobody knows for one.
+func maskJSON(raw []byte, mask func(string) string) []byte {
+	var out bytes.Buffer
+	for {
+		begin := bytes.IndexByte(raw, '"')
+		if begin < 0 {
+			out.Write(raw)
+			return out.Bytes()
+		}
+		end := begin + literalSize(raw[begin:])
+		out.Write(raw[:begin])
+		out.Write(maskLiteral(raw[begin:end], mask))
+		raw = raw[end:]
+	}
+}
+
+// literalSize is how many bytes the text takes that s begins with; all, where it does not end.
+func literalSize(s []byte) int {
+	for i := 1; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case '"':
+			return i + 1
 		}
 	}
-	return s
+	return len(s)
+}
+
+func maskLiteral(literal []byte, mask func(string) string) []byte {
+	var text string
+	if json.Unmarshal(literal, &text) != nil {
+		return literal // whoever decodes the whole will say so
+	}
+	clean := mask(text)
+	if clean == text {
+		return literal
+	}
+	encoded, _ := json.Marshal(clean) // a text: it cannot fail
+	return encoded
 }

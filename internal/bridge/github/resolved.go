@@ -130,7 +130,7 @@ func (p *Provider) ask(ctx context.Context, at place, query string, variables ma
 	if err != nil || len(answer.Errors) == 0 {
 		return err
 	}
-	r := refusal{status: http.StatusOK, header: header, message: answer.Errors[0].Message}
+	r := refusal{status: http.StatusOK, header: header, message: answer.Errors[0].Message, mask: p.guard.Mask}
 	switch {
 	case answer.Errors[0].Type == "RATE_LIMITED" || r.says("rate limit"):
 		e := r.rateFault()

@@ -21,7 +21,7 @@ func (x *excerpt) signature(jobName string) string {
 		if !near {
 			continue
 		}
-		words := readable(l.text)
+		words := readable(l.text, x.mask)
 		for _, v := range own {
 			words = strings.ReplaceAll(words, v, "*")
 		}

@@ -13,6 +13,7 @@ import (
 const (
 	maxText    = 8 << 10 // bytes of one text
 	maxSummary = 200     // bytes of a check's one line
+	maxDetail  = 2000    // bytes of what a check that is no job says of its failure
 )
 
 // author names who wrote something. GitHub gives no user for a deleted account.
@@ -67,7 +68,9 @@ func shorten(s string, max int) string {
 }
 
 // oneLine is for a check's own words.
-func oneLine(s string) string { return shorten(strings.Join(strings.Fields(s), " "), maxSummary) }
+func oneLine(s string) string {
+	return shorten(maskText(strings.Join(strings.Fields(s), " ")), maxSummary)
+}
 
 func timePointer(t *gh.Timestamp) *time.Time {
 	if t == nil || t.IsZero() {

@@ -32,6 +32,9 @@ func (p *Provider) Write(ctx context.Context, r bridge.Repo, w bridge.Write) (*a
 		return nil, err
 	}
 	ctx = bridge.WithWrite(ctx)
+	if at, err = p.pinned(ctx, at); err != nil {
+		return nil, err
+	}
 	switch w.Kind {
 	case bridge.PullReview:
 		return p.review(ctx, at, w)
