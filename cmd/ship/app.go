@@ -24,6 +24,7 @@ type app struct {
 	stdin          io.Reader
 	stdout, stderr io.Writer
 	atlasFlag      string
+	bridgeFlag     string // --config of the bridge commands
 	json           bool
 }
 
@@ -49,8 +50,9 @@ func (a *app) command() *cobra.Command {
 		a.initCommand(), a.serveCommand(), a.upCommand(), a.downCommand(), a.repoCommand(), a.credentialCommand(),
 		a.createCommand(), a.activateCommand(), a.deactivateCommand(), a.removeCommand(),
 		a.lsCommand(), a.statusCommand(), a.attachCommand(), a.logsCommand(), a.eventsCommand(),
-		a.callCommand(), a.tokenCommand(), a.bridgeCommand(), a.versionCommand(),
+		a.callCommand(), a.tokenCommand(), a.bridgeCommand(), a.harnessCommand(), a.versionCommand(),
 	)
+	document(root)
 	return root
 }
 
@@ -120,6 +122,9 @@ func (a *app) commandLine(root string, words ...string) string {
 
 // next is commandLine for a further step in the atlas that this run is about.
 func (a *app) next(words ...string) string {
+	if words[0] == "bridge" && a.bridgeFlag != "" {
+		return strings.Join(append(a.prefix(words[0], ""), words[1:]...), " ")
+	}
 	root, err := a.root()
 	if err != nil {
 		return strings.Join(append([]string{"ship"}, words...), " ")

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sort"
 	"strings"
 	"text/tabwriter"
@@ -21,7 +22,7 @@ import (
 func (a *app) initCommand() *cobra.Command {
 	port := atlas.DefaultPort
 	cmd := &cobra.Command{
-		Use: "init [DIR]", Short: "Make DIR (default: the working directory) an atlas", Args: cobra.MaximumNArgs(1),
+		Use: "init [DIR]", Short: "Make DIR (default: the working directory) an atlas", Args: between(0, 1),
 		ValidArgsFunction: files,
 		RunE: works(func(_ *cobra.Command, args []string) error {
 			dir := "."
@@ -67,10 +68,7 @@ func noSubcommand(cmd *cobra.Command) *cobra.Command {
 func (a *app) repoAddCommand() *cobra.Command {
 	var forge, apiURL string
 	cmd := &cobra.Command{
-		Use: "add NAME URL|PATH", Short: "Register anything that git can clone", Args: cobra.ExactArgs(2),
-		Long: "Register a repository under NAME. The forge and its API address follow from well-known hosts;\n" +
-			"for others give --forge and, if the API is not where that forge has it, --api-url. A path has no forge.\n" +
-			"A URL that holds a password or token is refused: git's own credential helper or ssh supplies those.",
+		Use: "add NAME URL|PATH", Short: "Register anything that git can clone", Args: exactly(2),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			root, err := a.root()
 			if err != nil {
@@ -126,8 +124,14 @@ func makeRepo(source, forge, apiURL string) (atlas.Repo, error) {
 	if err := atlas.CheckURL(source); err != nil {
 		return atlas.Repo{}, err
 	}
+	if forge != "" && !slices.Contains(atlas.Forges(), forge) {
+		return atlas.Repo{}, usage("%q is no forge; --forge is one of %s", forge, strings.Join(atlas.Forges(), ", "))
+	}
 	repo := atlas.Repo{URL: source, Forge: forge, APIURL: apiURL}
 	host, remote := hostOf(source)
+	if !remote && (apiURL != "" || forge != "" && forge != "none") {
+		return repo, usage("%s is a path, which has no forge; register the repository by its forge's URL", clean(source))
+	}
 	if !remote {
 		path, err := filepath.Abs(strings.TrimPrefix(source, "file://"))
 		if err != nil {
@@ -151,6 +155,9 @@ func makeRepo(source, forge, apiURL string) (atlas.Repo, error) {
 	}
 	if repo.Forge == "" {
 		return repo, usage("%s is no well-known forge; say which it is with --forge %s", clean(host), strings.Join(atlas.Forges(), "|"))
+	}
+	if repo.Forge != "none" && !strings.Contains(strings.Trim(pathOf(source), "/"), "/") {
+		return repo, fmt.Errorf("%s names no repository of a forge; next: give its whole URL, such as https://%s/OWNER/NAME", clean(source), clean(host))
 	}
 	if repo.APIURL == "" && repo.Forge == knownForge {
 		repo.APIURL = knownAPI
@@ -183,6 +190,15 @@ func hostOf(source string) (host string, remote bool) {
 	return before[strings.LastIndex(before, "@")+1:], true
 }
 
+// pathOf is the path in a remote address.
+func pathOf(source string) string {
+	if u, err := url.Parse(source); err == nil && u.Scheme != "" && u.Host != "" {
+		return u.Path
+	}
+	_, path, _ := strings.Cut(source, ":")
+	return path
+}
+
 func (a *app) repoListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the registered repositories", Args: cobra.NoArgs,
@@ -195,14 +211,14 @@ func (a *app) repoListCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(map[string]any{"repos": f.Repos}, func(w io.Writer) { printRepos(w, f.Repos) })
+			return a.print(map[string]any{"repos": f.Repos}, func(w io.Writer) { a.printRepos(w, f.Repos) })
 		}),
 	})
 }
 
-func printRepos(w io.Writer, repos map[string]atlas.Repo) {
+func (a *app) printRepos(w io.Writer, repos map[string]atlas.Repo) {
 	if len(repos) == 0 {
-		fmt.Fprintln(w, "No repositories yet. Next: ship repo add NAME URL|PATH")
+		fmt.Fprintln(w, "No repositories yet. Next: "+a.next("repo add NAME URL"))
 		return
 	}
 	names := make([]string, 0, len(repos))
@@ -220,7 +236,7 @@ func printRepos(w io.Writer, repos map[string]atlas.Repo) {
 
 func (a *app) repoRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Forget a repository; its workspaces stay on disk", Args: cobra.ExactArgs(1),
+		Use: "remove NAME", Aliases: []string{"rm"}, Short: "Forget a repository; its workspaces stay on disk", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.repoNames),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			root, err := a.root()

@@ -15,9 +15,8 @@ import (
 
 func (a *app) attachCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "attach REPO/NAME", Short: "Go into a workspace's session (leave it with Ctrl-b d)", Args: cobra.ExactArgs(1),
+		Use: "attach REPO/NAME", Short: "Go into a workspace's session (leave it with Ctrl-b d)", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.workspaceNames),
-		Long:              "Go into a workspace's session. Leave it with Ctrl-b d; from inside a tmux of your own, with Ctrl-b Ctrl-b d.\nThe session goes on without you.",
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			t, err := workspaceArg(args[0])
 			if err != nil {

@@ -22,24 +22,21 @@ import (
 func (a *app) bridgeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "bridge", Short: "Serve a bridge of its own, and decide what ships may do through one",
-		Long: "A bridge holds the forge credentials and does with them what ships may. Without --config the commands\n" +
-			"speak of the one that lives in this atlas's ship; with it, of the one that bridge.yaml describes.",
 	}
-	var config string
-	cmd.PersistentFlags().StringVar(&config, "config", "", "bridge.yaml of a bridge of its own process")
+	cmd.PersistentFlags().StringVar(&a.bridgeFlag, "config", "", "bridge.yaml of a bridge of its own process")
 	audit := &cobra.Command{Use: "audit", Short: "Check the audit"}
-	audit.AddCommand(a.bridgeVerifyCommand(&config))
+	audit.AddCommand(a.bridgeVerifyCommand())
 	cmd.AddCommand(
-		a.bridgeServeCommand(&config), a.bridgeGrantCommand(&config), a.bridgeRevokeCommand(&config),
-		a.bridgeListCommand(&config), noSubcommand(audit),
+		a.bridgeServeCommand(), a.bridgeGrantCommand(), a.bridgeRevokeCommand(),
+		a.bridgeListCommand(), noSubcommand(audit),
 	)
 	return noSubcommand(cmd)
 }
 
 // withAdmin runs f on the bridge that is meant: through its socket, or on its files where none
 // runs.
-func (a *app) withAdmin(ctx context.Context, config string, f func(bridge.Admin) error) error {
-	where, err := a.adminConfig(config)
+func (a *app) withAdmin(ctx context.Context, f func(bridge.Admin) error) error {
+	where, err := a.adminConfig(ctx)
 	if err != nil {
 		return err
 	}
@@ -50,9 +47,9 @@ func (a *app) withAdmin(ctx context.Context, config string, f func(bridge.Admin)
 	return errors.Join(f(admin), admin.Close())
 }
 
-func (a *app) adminConfig(config string) (bridge.AdminConfig, error) {
-	if config != "" {
-		file, err := readBridgeFile(config)
+func (a *app) adminConfig(ctx context.Context) (bridge.AdminConfig, error) {
+	if a.bridgeFlag != "" {
+		file, err := readBridgeFile(a.bridgeFlag)
 		if err != nil {
 			return bridge.AdminConfig{}, err
 		}
@@ -61,6 +58,11 @@ func (a *app) adminConfig(config string) (bridge.AdminConfig, error) {
 	root, err := a.root()
 	if err != nil {
 		return bridge.AdminConfig{}, err
+	}
+	if c := answering(ctx, root); c != nil {
+		if ship, err := c.Info(ctx); err == nil && ship.Bridge != "embedded" {
+			return bridge.AdminConfig{}, fmt.Errorf("this atlas's ship uses the bridge at %s; next: say --config FILE, as that bridge's own user", clean(ship.Bridge))
+		}
 	}
 	sockets, err := atlas.MakeSockets(root)
 	if err != nil {
@@ -71,11 +73,13 @@ func (a *app) adminConfig(config string) (bridge.AdminConfig, error) {
 
 func readBridgeFile(path string) (*bridge.File, error) {
 	raw, err := os.ReadFile(path)
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		return nil, hint(err, "write one; README, \"A bridge of its own\", has an example")
-	}
-	if err != nil {
-		return nil, err
+	case errors.Is(err, fs.ErrPermission):
+		return nil, hint(err, "run this as the bridge's own user")
+	case err != nil:
+		return nil, hint(err, "name a bridge.yaml")
 	}
 	file, err := bridge.ParseConfig(raw)
 	if err != nil {
@@ -84,13 +88,11 @@ func readBridgeFile(path string) (*bridge.File, error) {
 	return file, nil
 }
 
-func (a *app) bridgeGrantCommand(config *string) *cobra.Command {
+func (a *app) bridgeGrantCommand() *cobra.Command {
 	var repo string
 	var verbs []string
 	cmd := &cobra.Command{
-		Use: "grant SHIP --repo NAME --verbs read,comment,review", Short: "Let a ship use a repository through the bridge", Args: cobra.ExactArgs(1),
-		Long: "Let SHIP do VERBS on a repository (\"*\" for every one), in place of what it might do there before. A ship that is\n" +
-			"new gets a credential, printed once and kept as a hash. The ship that a bridge lives in is called local.",
+		Use: "grant SHIP --repo NAME --verbs read,comment,review", Short: "Let a ship use a repository through the bridge", Args: exactly(1),
 		PreRunE: func(*cobra.Command, []string) error {
 			known := []string{api.VerbRead, api.VerbComment, api.VerbReview}
 			for _, v := range verbs {
@@ -104,7 +106,7 @@ func (a *app) bridgeGrantCommand(config *string) *cobra.Command {
 			return nil
 		},
 		RunE: works(func(cmd *cobra.Command, args []string) error {
-			return a.withAdmin(cmd.Context(), *config, func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
 				granted, err := admin.Grant(cmd.Context(), api.GrantRequest{Ship: args[0], Repo: repo, Verbs: verbs})
 				if err != nil {
 					return err
@@ -129,6 +131,9 @@ func printGranted(w io.Writer, g *api.Granted) {
 }
 
 func grantText(repos map[string][]string) string {
+	if len(repos) == 0 {
+		return "nothing"
+	}
 	var parts []string
 	for repo, verbs := range repos {
 		parts = append(parts, clean(repo)+" "+strings.Join(verbs, ","))
@@ -137,48 +142,54 @@ func grantText(repos map[string][]string) string {
 	return strings.Join(parts, "; ")
 }
 
-func (a *app) bridgeRevokeCommand(config *string) *cobra.Command {
+func (a *app) bridgeRevokeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "revoke SHIP", Short: "End everything that a ship may do through the bridge, and its credential", Args: cobra.ExactArgs(1),
+		Use: "revoke SHIP", Short: "End everything that a ship may do through the bridge, and its credential", Args: exactly(1),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
-			return a.withAdmin(cmd.Context(), *config, func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
 				if err := admin.Revoke(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				fmt.Fprintf(a.stdout, "%s may do nothing any more.\n", clean(args[0]))
+				fmt.Fprintf(a.stdout, "%s may do nothing any more.\nTo give rights back: %s\n", clean(args[0]), a.next("bridge", "grant", atlas.Quote(args[0]), "--repo NAME --verbs read,comment,review"))
 				return nil
 			})
 		}),
 	}
 }
 
-func (a *app) bridgeListCommand(config *string) *cobra.Command {
+func (a *app) bridgeListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List ships and what they may do", Args: cobra.NoArgs,
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
-			return a.withAdmin(cmd.Context(), *config, func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
 				grants, err := admin.List(cmd.Context())
 				if err != nil {
 					return err
 				}
-				return a.print(grants, func(w io.Writer) {
-					table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-					fmt.Fprintln(table, "SHIP\tMAY")
-					for _, g := range grants.Grants {
-						fmt.Fprintf(table, "%s\t%s\n", clean(g.Ship), grantText(g.Repos))
-					}
-					_ = table.Flush()
-				})
+				return a.print(grants, func(w io.Writer) { a.printGrants(w, grants.Grants) })
 			})
 		}),
 	})
 }
 
-func (a *app) bridgeVerifyCommand(config *string) *cobra.Command {
+func (a *app) printGrants(w io.Writer, grants []api.Grant) {
+	if len(grants) == 0 {
+		fmt.Fprintf(w, "No ship may do anything here yet. Next: %s\n", a.next("bridge", "grant", "SHIP --repo NAME --verbs read,comment,review"))
+		return
+	}
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "SHIP\tMAY")
+	for _, g := range grants {
+		fmt.Fprintf(table, "%s\t%s\n", clean(g.Ship), grantText(g.Repos))
+	}
+	_ = table.Flush()
+}
+
+func (a *app) bridgeVerifyCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "verify", Short: "Check that no line of the audit was changed, removed or added", Args: cobra.NoArgs,
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
-			return a.withAdmin(cmd.Context(), *config, func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
 				report, err := admin.VerifyAudit(cmd.Context())
 				if err != nil {
 					return err
@@ -196,7 +207,11 @@ func (a *app) bridgeVerifyCommand(config *string) *cobra.Command {
 }
 
 func printAudit(w io.Writer, report *api.AuditReport) {
-	fmt.Fprintf(w, "%d lines read.\n", report.Lines)
+	if len(report.Faults) == 0 {
+		fmt.Fprintf(w, "%d lines read; no fault was found.\n", report.Lines)
+	} else {
+		fmt.Fprintf(w, "%d lines read.\n", report.Lines)
+	}
 	for _, f := range report.Faults {
 		fmt.Fprintf(w, "line %d: %s\n", f.Line, clean(f.What))
 	}

@@ -14,19 +14,19 @@ import (
 	"fleet/internal/build"
 )
 
-func (a *app) bridgeServeCommand(config *string) *cobra.Command {
+func (a *app) bridgeServeCommand() *cobra.Command {
 	handed := 0
 	cmd := &cobra.Command{
 		Use: "serve --config FILE", Short: "Serve a bridge, in the foreground", Args: cobra.NoArgs,
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
-			if *config == "" {
+			if a.bridgeFlag == "" {
 				return usage("bridge serve wants --config FILE")
 			}
 			secrets, err := shedSecrets(handed)
 			if err != nil {
 				return err
 			}
-			file, err := readBridgeFile(*config)
+			file, err := readBridgeFile(a.bridgeFlag)
 			if err != nil {
 				return err
 			}
@@ -68,6 +68,7 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 		return err
 	}
 	defer func() { _ = broker.Close() }()
+	warnOfCredentials(ctx, configured, logger)
 	operators, err := bridge.ListenSocket(filepath.Join(file.Dir, atlas.BridgeSocket))
 	if err != nil {
 		return err
@@ -83,4 +84,17 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 	first := <-ended
 	cancel()
 	return errors.Join(first, <-ended)
+}
+
+// warnOfCredentials says early which token's file cannot be used. The bridge serves without, since
+// the file may come later. Apps ask the forge for their tokens, so those show at the first call.
+func warnOfCredentials(ctx context.Context, configured []bridge.HostCredential, logger *slog.Logger) {
+	for _, h := range configured {
+		if h.File == "" {
+			continue
+		}
+		if _, err := bridge.NewFileCredential("", "", h.File).Authorization(ctx); err != nil {
+			logger.Warn("a credential cannot be used", "host", h.Host, "err", err)
+		}
+	}
 }

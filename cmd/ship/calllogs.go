@@ -16,12 +16,11 @@ import (
 
 func (a *app) callCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "call REPO/NAME TOOL [JSON]", Short: "Call a tool as the workspace's agent would, and print its text", Args: cobra.RangeArgs(2, 3),
+		Use: "call REPO/NAME TOOL [JSON]", Short: "Call a tool as the workspace's agent would, and print its text", Args: between(2, 3),
 		ValidArgsFunction: a.completer(a.workspaceNames, toolNames),
-		Example:           `  ship call widgets/main agent_status_get` + "\n" + `  ship call widgets/main agent_status '{"state":"idle","description":"waiting for work"}'`,
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 3 && !json.Valid([]byte(args[2])) {
-				return usage("%s is not JSON", args[2])
+				return usage("%s is not JSON; write it as '{\"number\":7}'", args[2])
 			}
 			return nil
 		},
@@ -32,7 +31,7 @@ func (a *app) callCommand() *cobra.Command {
 			}
 			result, err := c.Call(ctx, req)
 			if err != nil {
-				return err
+				return missing(ctx, c, t, err)
 			}
 			if result.IsError && !a.json {
 				return errors.New(strings.ReplaceAll(result.Text, "\nNext: ", "; next: "))
@@ -45,10 +44,18 @@ func (a *app) callCommand() *cobra.Command {
 	})
 }
 
+// missing says of a workspace that there is none, where the ship only said that it is not active.
+func missing(ctx context.Context, c *server.Client, t api.WorkspaceName, err error) error {
+	if _, found := c.Workspace(ctx, t); isCode(err, api.Conflict) && isCode(found, api.NotFound) {
+		return found
+	}
+	return err
+}
+
 func (a *app) logsCommand() *cobra.Command {
 	var lines int
 	cmd := a.withJSON(&cobra.Command{
-		Use: "logs REPO/NAME", Short: "Print the text of a workspace's session", Args: cobra.ExactArgs(1),
+		Use: "logs REPO/NAME", Short: "Print the text of a workspace's session", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.workspaceNames),
 		PreRunE: func(*cobra.Command, []string) error {
 			if lines < 0 {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -35,10 +36,11 @@ func credentials() (*bridge.CredentialStore, error) {
 
 func (a *app) credentialAddCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "add HOST", Short: "Keep a token for a forge's host, read from standard input", Args: cobra.ExactArgs(1),
-		Long:    "Keep a token for a forge's host. It is read from standard input and never an argument, kept in a file of mode 0600,\nand sent to that host alone. A running bridge picks it up by itself.",
-		Example: "  ship credential add github.com <token.txt",
+		Use: "add HOST", Short: "Keep a token for a forge's host, read from standard input", Args: hostAlone,
 		RunE: works(func(_ *cobra.Command, args []string) error {
+			if err := checkHost(args[0]); err != nil {
+				return err
+			}
 			store, err := credentials()
 			if err != nil {
 				return err
@@ -49,9 +51,12 @@ func (a *app) credentialAddCommand() *cobra.Command {
 			}
 			host, err := store.Add(args[0], token)
 			if err != nil {
-				return err
+				return notKept(args[0], err)
 			}
 			fmt.Fprintf(a.stdout, "The credential for %s is kept (fingerprint %s).\n", clean(host), token.Fingerprint())
+			if at := a.elsewhere(host); len(at) > 0 {
+				fmt.Fprintf(a.stdout, "No repository of this atlas is there; they are at %s.\n", clean(strings.Join(at, ", ")))
+			}
 			return nil
 		}),
 	}
@@ -63,10 +68,10 @@ func (a *app) readToken(host string) (bridge.Secret, error) {
 		fmt.Fprintf(a.stderr, "Token for %s (not shown): ", clean(host))
 		raw, err := term.ReadPassword(int(f.Fd()))
 		fmt.Fprintln(a.stderr)
-		return bridge.NewSecret(string(raw)), err
+		return bridge.NewSecret(strings.TrimSpace(string(raw))), err
 	}
 	raw, err := io.ReadAll(io.LimitReader(a.stdin, maxTypedToken))
-	return bridge.NewSecret(string(raw)), err
+	return bridge.NewSecret(strings.TrimSpace(string(raw))), err
 }
 
 func (a *app) credentialListCommand() *cobra.Command {
@@ -97,14 +102,14 @@ func printCredentials(w io.Writer, list []bridge.StoredCredential) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "HOST\tFINGERPRINT\tCHANGED\tFAULT")
 	for _, c := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean(c.Host), c.Fingerprint, age(time.Now(), c.UpdatedAt)+" ago", clean(c.Fault))
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean(c.Host), c.Fingerprint, seen(&c.UpdatedAt, time.Now()), clean(c.Fault))
 	}
 	_ = table.Flush()
 }
 
 func (a *app) credentialRemoveCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "remove HOST", Aliases: []string{"rm"}, Short: "Forget the token of a host", Args: cobra.ExactArgs(1),
+		Use: "remove HOST", Aliases: []string{"rm"}, Short: "Forget the token of a host", Args: exactly(1),
 		RunE: works(func(_ *cobra.Command, args []string) error {
 			store, err := credentials()
 			if err != nil {

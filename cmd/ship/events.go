@@ -43,6 +43,9 @@ func (a *app) eventsCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if err := known(cmd.Context(), root, q); err != nil {
+				return err
+			}
 			return a.printEvents(cmd.Context(), atlas.StateDir(root), q)
 		}),
 	})
@@ -54,6 +57,27 @@ func (a *app) eventsCommand() *cobra.Command {
 	_ = cmd.RegisterFlagCompletionFunc("workspace", a.completer(a.workspaceNames))
 	_ = cmd.RegisterFlagCompletionFunc("type", cobra.FixedCompletions(api.EventTypes(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
+}
+
+// known refuses a workspace that is mistyped: that is none, and of which no event tells.
+func known(ctx context.Context, root string, q agent.Query) error {
+	if q.Repo == "" {
+		return nil
+	}
+	id := atlas.ID{Repo: q.Repo, Name: q.Workspace}
+	if atlas.CheckWorkspace(root, id) == nil {
+		return nil
+	}
+	found := errors.New("found")
+	every := agent.Query{Repo: q.Repo, Workspace: q.Workspace, Calls: true}
+	err := agent.Read(ctx, atlas.StateDir(root), every, func(api.Event, []byte) error { return found })
+	if errors.Is(err, found) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("there is no workspace %s, and no event tells of one; next: ship ls", clean(id.String()))
 }
 
 // printEvents prints a line an event. --json gives one value, {"events": […]}, or with -f one

@@ -76,7 +76,7 @@ func activity(ws api.Workspace) string {
 func (a *app) statusCommand() *cobra.Command {
 	var watch bool
 	cmd := a.withJSON(&cobra.Command{
-		Use: "status [REPO/NAME]", Short: "Show what each agent does and since when, those who wait for you first", Args: cobra.MaximumNArgs(1),
+		Use: "status [REPO/NAME]", Short: "Show what each agent does and since when, those who wait for you first", Args: between(0, 1),
 		ValidArgsFunction: a.completer(a.workspaceNames),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			var only *api.WorkspaceName

@@ -45,7 +45,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var failed *failure
 	if errors.As(err, &failed) {
 		if failed.err != nil {
-			fmt.Fprintln(stderr, "ship: "+oneLine(failed.err))
+			fmt.Fprintln(stderr, "ship: "+a.placed(oneLine(failed.err)))
 		}
 		return exitFailed
 	}

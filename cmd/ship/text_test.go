@@ -75,7 +75,7 @@ func TestASourceGivesForgeAndNameWithoutAskingAnybody(t *testing.T) {
 		"git@github.com:acme/widgets.git":        {"widgets", "github", "https://api.github.com"},
 		"ssh://git@gitlab.com/acme/sub/widgets/": {"widgets", "gitlab", "https://gitlab.com/api/v4"},
 		"https://codeberg.org/acme/widgets":      {"widgets", "gitea", "https://codeberg.org/api/v1"},
-		"github.com:widgets":                     {"widgets", "github", "https://api.github.com"},
+		"github.com:acme/widgets":                {"widgets", "github", "https://api.github.com"},
 	}
 	for source, want := range cases {
 		repo, name, err := sourceRepo(source)
@@ -85,6 +85,9 @@ func TestASourceGivesForgeAndNameWithoutAskingAnybody(t *testing.T) {
 	}
 	if _, _, err := sourceRepo("https://git.example.org/acme/widgets"); err == nil || !strings.Contains(err.Error(), "--forge") {
 		t.Errorf("an unknown host gives %v, want a word about --forge", err)
+	}
+	if _, _, err := sourceRepo("github.com:widgets"); err == nil || !strings.Contains(err.Error(), "no repository") {
+		t.Errorf("a path of one part on a forge gives %v, want that it names no repository", err)
 	}
 	repo, err := makeRepo("https://git.example.org/acme/widgets", "github", "")
 	if err != nil || repo.APIURL != "" {

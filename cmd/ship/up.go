@@ -22,10 +22,8 @@ const firstWorkspace = "main"
 
 func (a *app) upCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "up [URL|PATH]", SuggestFor: []string{"start"}, Short: "Newcomer's one command: an atlas, a running ship, an active workspace", Args: cobra.MaximumNArgs(1),
+		Use: "up [URL|PATH]", SuggestFor: []string{"start"}, Short: "Newcomer's one command: an atlas, a running ship, an active workspace", Args: between(0, 1),
 		ValidArgsFunction: files,
-		Long: "Makes an atlas at ~/fleet if none is found above, starts the ship in the background, registers the repository,\n" +
-			"creates and activates its workspace main, and prints what to do next. A second run changes nothing.",
 		RunE: works(func(cmd *cobra.Command, args []string) error {
 			root, err := a.rootOrNew()
 			if err != nil {

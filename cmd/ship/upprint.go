@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"fleet/api"
 	"fleet/internal/atlas"
@@ -21,7 +22,7 @@ func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 		p("! %s", clean(problem))
 	}
 	if t == nil {
-		p("\nNext:\n  %s", a.commandLine(ship.Root, "up PATH-OR-URL-OF-A-REPOSITORY"))
+		p("\nNext:\n  %s\n  %s", a.commandLine(ship.Root, "status"), a.commandLine(ship.Root, "up PATH-OR-URL-OF-A-REPOSITORY"))
 		return
 	}
 	id := atlas.ID{Repo: t.Repo, Name: t.Name}
@@ -36,6 +37,10 @@ func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 	step("see who works, and who waits for you:", a.commandLine(ship.Root, "status"))
 	step("stop the ship; sessions live on without it, unless you add --sessions:", a.commandLine(ship.Root, "down"))
 	p("\nAn agent there can now register itself (agent_init), report what it does (agent_status) and read that back")
+	if steps := a.originSteps(ship.Root, t.Repo); len(steps) > 0 {
+		p("(agent_status_get). %s\n      %s\nand give the bridge a token: %s", steps[0], strings.Join(steps[1:], "\n      "), a.commandLine(ship.Root, "credential add HOST"))
+		return
+	}
 	p("(agent_status_get). For issues, pull requests and CI (repo_*), register a repository by its forge's URL and")
 	p("give the bridge a token: %s", a.commandLine(ship.Root, "credential add HOST"))
 }

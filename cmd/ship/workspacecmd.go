@@ -15,7 +15,7 @@ import (
 func (a *app) createCommand() *cobra.Command {
 	var branch, from string
 	cmd := &cobra.Command{
-		Use: "create REPO/NAME", Short: "Clone a registered repository into a new workspace", Args: cobra.ExactArgs(1),
+		Use: "create REPO/NAME", Short: "Clone a registered repository into a new workspace", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.newNames),
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			progress := newProgress(a.stderr)
@@ -38,9 +38,7 @@ func (a *app) activateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "activate REPO/NAME [-- CMD ARG…]", Short: "Start a workspace's tmux session, with its token", Args: commandAfterDash,
 		ValidArgsFunction: a.completer(a.workspaceNames),
-		Long: "Start a workspace's tmux session, in which CMD runs, else your shell. The session holds the workspace's token;\n" +
-			"of your environment only what a terminal needs reaches it, and what you name with --env.",
-		PreRunE: func(*cobra.Command, []string) error { return checkNames(names) },
+		PreRunE:           func(*cobra.Command, []string) error { return checkNames(names) },
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, command []string) error {
 			env, err := namedEnv(names)
 			if err != nil {
@@ -94,10 +92,15 @@ func namedEnv(names []string) (map[string]string, error) {
 
 func (a *app) deactivateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "deactivate REPO/NAME", Short: "Revoke a workspace's token and end its session", Args: cobra.ExactArgs(1),
+		Use: "deactivate REPO/NAME", Short: "Revoke a workspace's token and end its session", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.workspaceNames),
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
-			if _, err := c.Deactivate(ctx, t); err != nil {
+			_, err := c.Deactivate(ctx, t)
+			if isCode(err, api.Conflict) {
+				fmt.Fprintf(a.stderr, "%s is not active; nothing was changed.\n", targetName(t))
+				return nil
+			}
+			if err != nil {
 				return err
 			}
 			fmt.Fprintf(a.stdout, "%s is no longer active; its files stay.\n", targetName(t))
@@ -109,9 +112,8 @@ func (a *app) deactivateCommand() *cobra.Command {
 func (a *app) removeCommand() *cobra.Command {
 	var force bool
 	cmd := &cobra.Command{
-		Use: "remove REPO/NAME", Aliases: []string{"rm"}, Short: "Delete a workspace's checkout", Args: cobra.ExactArgs(1),
+		Use: "remove REPO/NAME", Aliases: []string{"rm"}, Short: "Delete a workspace's checkout", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.workspaceNames),
-		Long:              "Delete a workspace's checkout. Refuses an active workspace, and anything uncommitted, unpushed or stashed unless --force is given.",
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			if err := c.Remove(ctx, api.RemoveRequest{WorkspaceName: t, Force: force}); err != nil {
 				return err
@@ -127,7 +129,7 @@ func (a *app) removeCommand() *cobra.Command {
 func (a *app) tokenCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "token", Short: "Rotate a workspace's token"}
 	cmd.AddCommand(&cobra.Command{
-		Use: "rotate REPO/NAME", Short: "Give a workspace a new token and revoke the old one", Args: cobra.ExactArgs(1),
+		Use: "rotate REPO/NAME", Short: "Give a workspace a new token and revoke the old one", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.workspaceNames),
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			if err := c.Rotate(ctx, t); err != nil {
