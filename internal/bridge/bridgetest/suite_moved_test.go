@@ -60,6 +60,26 @@ func TestRepositoriesThatMove(t *testing.T) {
 			s.gh.Repo("acme/widgets")
 			s.refused(viewOf(bridge.OpIssueView, 99), api.Conflict, "repo_replaced", "operator")
 		},
+		"nothing is written to another repository that takes the name": func(s *scene) {
+			get[api.RepoInfo](s, info)
+			s.repo.Rename("acme/gadgets")
+			stranger := s.gh.Repo("acme/widgets")
+			i, p := stranger.Issue("a trap"), stranger.Pull("another")
+			s.refused(comment(i.Number(), "for us alone"), api.Conflict, "repo_replaced", "operator")
+			s.refused(pullComment(p.Number(), "for us alone"), api.Conflict, "repo_replaced", "operator")
+			s.refused(review(p.Number(), "APPROVE", ""), api.Conflict, "repo_replaced", "operator")
+			if n := s.gh.Count("POST", ""); n != 0 || len(i.Texts())+len(p.Issue().Texts())+len(p.Reviews()) != 0 {
+				s.Errorf("%d writes were sent to the stranger", n)
+			}
+		},
+		"a write lands where it was meant to though the name is taken over meanwhile": func(s *scene) {
+			i, p := s.repo.Issue("Crash"), s.repo.Pull("Fix")
+			for n, r := range []bridge.Request{comment(i.Number(), "for us alone"), pullComment(p.Number(), "and this"), review(p.Number(), "APPROVE", "")} {
+				if got := s.addressOfWrite(r); !strings.HasPrefix(got, fmt.Sprint("/repositories/", s.repo.ID(), "/")) {
+					s.Errorf("write %d went to %s, want it to go by the repository's number", n, got)
+				}
+			}
+		},
 	})
 }
 
@@ -141,4 +161,16 @@ func oldRedirect(s *scene, status int) {
 	if n := s.gh.Count("POST", "/comments"); n != 1 {
 		s.Errorf("sent %d times, want once", n)
 	}
+}
+
+// addressOfWrite does r, and gives where its POST went.
+func (s *scene) addressOfWrite(r bridge.Request) string {
+	get[api.Written](s, r)
+	requests := s.gh.Requests()
+	for n := len(requests) - 1; n >= 0; n-- {
+		if requests[n].Method == http.MethodPost {
+			return requests[n].Path
+		}
+	}
+	return ""
 }
