@@ -36,6 +36,7 @@ func allowed() map[string][]string {
 		"internal/token":         {},
 		"internal/tmux":          {},
 		"internal/build":         {},
+		"internal/harness":       {},
 		"internal/agent":         {"api", "internal/atlas"},
 		"internal/workspace":     {"api", "internal/atlas", "internal/token", "internal/agent", "internal/tmux"},
 		"internal/toolset":       {"api", "internal/atlas"},
@@ -50,7 +51,7 @@ func allowed() map[string][]string {
 		"cmd/agent-mcp":              {"internal/adapter", "internal/build"},
 		"cmd/ship": {
 			"api", "internal/atlas", "internal/token", "internal/tmux", "internal/agent", "internal/workspace",
-			"internal/build", "internal/toolset", "internal/server", "internal/bridge", "internal/bridge/github",
+			"internal/build", "internal/harness", "internal/toolset", "internal/server", "internal/bridge", "internal/bridge/github",
 			"internal/bridge/gitlab", "internal/bridge/gitea",
 		},
 	}
