@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -53,18 +54,42 @@ func openStore(dir string, patience time.Duration) (*store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, storeFile)
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: patience, OpenFile: openPrivate})
-	if errors.Is(err, bolterrors.ErrTimeout) {
+	s := &store{}
+	var file *os.File
+	err := carefully(func() (err error) {
+		s.db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: patience, OpenFile: func(path string, flag int, mode os.FileMode) (*os.File, error) {
+			file, err = openPrivate(path, flag, mode)
+			return file, err
+		}})
+		return err
+	})
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, errStoreInUse
-	}
-	if err != nil {
+	case errors.Is(err, errDamaged):
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), file.Close()) // bbolt has left it open, and locked
+	case err != nil:
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	s := &store{db}
-	if err := s.prepare(); err != nil {
-		return nil, errors.Join(fmt.Errorf("prepare %s: %w", path, err), db.Close())
+	if err := carefully(s.prepare); err != nil {
+		return nil, errors.Join(fmt.Errorf("prepare %s: %w", path, err), s.db.Close())
 	}
 	return s, nil
+}
+
+// errDamaged says that the database isn't what was written.
+var errDamaged = errors.New("it is damaged: move it away and start again, then give all grants anew")
+
+// carefully makes an error of what reading a damaged database leads to: bbolt panics at a page that
+// makes no sense, and beyond the end of a file that was cut off memory faults.
+func carefully(read func() error) (err error) {
+	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%w (%v)", errDamaged, p)
+		}
+	}()
+	return read()
 }
 
 // private says when others may look into path or change it.

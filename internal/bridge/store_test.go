@@ -1,6 +1,9 @@
 package bridge
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -79,4 +82,48 @@ func TestAnOldWriteTakesNothingOfANewerOneAlong(t *testing.T) {
 			t.Errorf("%+v, want a duplicate of what was posted four minutes ago", w)
 		}
 	})
+}
+
+func TestADamagedDatabaseIsAnErrorAndNoPanic(t *testing.T) {
+	page := os.Getpagesize()
+	cases := map[string]func(raw []byte) []byte{
+		"no database":       func([]byte) []byte { return []byte(strings.Repeat("not a database. ", page)) },
+		"cut off":           func(raw []byte) []byte { return raw[:2*page] },
+		"no pages at all":   func(raw []byte) []byte { return fill(raw, 2*page, len(raw)) },
+		"buckets elsewhere": func(raw []byte) []byte { return fill(raw, 3*page, len(raw)) },
+	}
+	for name, damage := range cases {
+		t.Run(name, func(t *testing.T) {
+			f := &fakeForge{}
+			b := openBench(t, "", f)
+			if _, err := b.do(comment("done")); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Close(); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join(b.dir, storeFile)
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(path, damage(raw), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			broken, err := Open(t.Context(), configOf(t, b.dir, f, &logBuffer{}))
+			if err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("Open = %v, want an error that names the file", err)
+			}
+			if broken != nil {
+				_ = broken.Close()
+			}
+		})
+	}
+}
+
+func fill(raw []byte, from, to int) []byte {
+	for i := from; i < to; i++ {
+		raw[i] = 0xA5
+	}
+	return raw
 }
