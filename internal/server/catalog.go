@@ -31,6 +31,8 @@ type tool struct {
 	schema *jsonschema.Schema
 	inputs []input
 	brief  string // what it takes, for the end of a refusal
+
+	mirrored bool // its schema has arguments that a client repeats in headers
 }
 
 // input is one property of a tool's schema.
@@ -87,6 +89,10 @@ func newTool(t Tool) (*tool, error) {
 	ready := &tool{Tool: t, name: d.Name, write: !*a.ReadOnlyHint, shown: mcp.Tool{
 		Name: d.Name, Description: d.Description, RawInputSchema: compact.Bytes(), Annotations: a,
 	}}
+	if err := mcp.ValidateParamHeaderAnnotations(&ready.shown); err != nil {
+		return nil, fmt.Errorf("the tool %s: %w", d.Name, err)
+	}
+	ready.mirrored = len(mcp.ExtractParamHeaderBindings(&ready.shown)) > 0
 	return ready, ready.compile()
 }
 

@@ -49,7 +49,7 @@ func (s *Server) single(ctx context.Context, h http.Header, id atlas.ID, raw []b
 	if f != nil {
 		return reply{f.status(isModern), f.encode()}
 	}
-	result, f := s.dispatch(ctx, id, m, isModern, key)
+	result, f := s.dispatch(ctx, h, id, m, isModern, key)
 	if f != nil {
 		return reply{f.status(isModern), f.encode()}
 	}
@@ -114,7 +114,7 @@ func (s *Server) batched(ctx context.Context, h http.Header, id atlas.ID, raw []
 }
 
 // dispatch answers one request, by way of the workspace's mcp-go server.
-func (s *Server) dispatch(ctx context.Context, id atlas.ID, m message, isModern bool, key string) (json.RawMessage, *fault) {
+func (s *Server) dispatch(ctx context.Context, h http.Header, id atlas.ID, m message, isModern bool, key string) (json.RawMessage, *fault) {
 	var p *pending
 	switch mcp.MCPMethod(m.method) {
 	case mcp.MethodSubscriptionsListen:
@@ -122,6 +122,9 @@ func (s *Server) dispatch(ctx context.Context, id atlas.ID, m message, isModern 
 	case mcp.MethodToolsCall:
 		t, f := s.named(m)
 		if f != nil {
+			return nil, f
+		}
+		if f := compareParams(h, t, m); isModern && f != nil {
 			return nil, f
 		}
 		p = &pending{tool: t, arguments: m.params.Arguments, key: key}

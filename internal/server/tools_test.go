@@ -134,6 +134,7 @@ func TestToolsThatAreUnfitAreNamedAtTheStart(t *testing.T) {
 		"no schema":           {`{"name":"x",` + full + `}`, "x has no input schema"},
 		"a broken schema":     {`{"name":"x","inputSchema":{"type":7},` + full + `}`, "x"},
 		"a schema elsewhere":  {`{"name":"x","inputSchema":{"$ref":"file:///etc/passwd"},` + full + `}`, "x"},
+		"a header of a map":   {`{"name":"x","inputSchema":{"type":"object","properties":{"a":{"type":"object","x-mcp-header":"A"}}},` + full + `}`, "x"},
 		"a schema on the net": {`{"name":"x","inputSchema":{"$ref":"http://localhost/x"},` + full + `}`, "x"},
 		"no JSON":             {`x`, "definition"},
 	} {

@@ -2,6 +2,7 @@ package server
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -128,6 +129,33 @@ func compareHeaders(h http.Header, m message) (missing string, f *fault) {
 		return "", m.fault(codeHeaderMismatch, "the header Mcp-Name differs from the name in the body")
 	}
 	return missing, nil
+}
+
+// compareParams holds the Mcp-Param headers to the arguments that t's schema has mirrored in them.
+// No tool of Fleet's has any.
+//
+// Specification 2026-07-28, basic/transports/streamable-http, "Custom Headers from Tool Parameters".
+func compareParams(h http.Header, t *tool, m message) *fault {
+	if !t.mirrored {
+		return nil
+	}
+	lookup := func(name string) (string, bool) {
+		values, ok := h[http.CanonicalHeaderKey(name)]
+		return strings.Join(values, ", "), ok
+	}
+	arguments := m.params.Arguments
+	if absent(arguments) {
+		arguments = noArguments
+	}
+	params := slices.Concat([]byte(`{"arguments":`), arguments, []byte("}"))
+	var mismatch mcp.HeaderMismatchError
+	switch err := mcp.ValidateParamHeadersLookup(lookup, &t.shown, params); {
+	case err == nil:
+		return nil
+	case errors.As(err, &mismatch):
+		return m.fault(codeHeaderMismatch, "the header "+mismatch.Header+" differs from the argument that it mirrors")
+	}
+	return m.fault(codeHeaderMismatch, "a header differs from the argument that it mirrors")
 }
 
 func unsupported(m message, version string) *fault {
