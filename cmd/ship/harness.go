@@ -76,9 +76,7 @@ func printHarnesses(w io.Writer, list []harness.Status) {
 func (a *app) harnessInstallCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "install NAME|all", Short: "Register agent-mcp with a harness, for your user", Args: cobra.ExactArgs(1), ValidArgs: append(harness.Names(), "all"),
-		Long: "Register agent-mcp as " + harness.Key + " in the harness's own file, and let agent_init and agent_status run unasked.\n" +
-			"Everything else in the file stays byte for byte. \"all\" means every harness whose program or folder is here.",
+		Use: "install NAME|all", Short: "Register agent-mcp with a harness, for your user", Args: exactly(1), ValidArgs: append(harness.Names(), "all"),
 		RunE: works(func(_ *cobra.Command, args []string) error {
 			if info, err := os.Stat(besideUs()); err != nil || !info.Mode().IsRegular() {
 				return fmt.Errorf("there is no agent-mcp beside this program, at %s; next: build both into one directory (go build -o bin/ ./cmd/...)", besideUs())
@@ -160,7 +158,7 @@ func (a *app) showDiff(out harness.Outcome) {
 func (a *app) harnessUninstallCommand() *cobra.Command {
 	var dry bool
 	cmd := &cobra.Command{
-		Use: "uninstall NAME|all", Short: "Remove what ship harness install wrote, and nothing else", Args: cobra.ExactArgs(1), ValidArgs: append(harness.Names(), "all"),
+		Use: "uninstall NAME|all", Short: "Remove what ship harness install wrote, and nothing else", Args: exactly(1), ValidArgs: append(harness.Names(), "all"),
 		RunE: works(func(_ *cobra.Command, args []string) error {
 			in, err := installer()
 			if err != nil {
@@ -201,7 +199,7 @@ func (a *app) uninstall(in *harness.Installer, name string, dry bool) error {
 
 func (a *app) harnessPrintCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "print NAME", Short: "Print what a registration consists of, to write it by hand", Args: cobra.ExactArgs(1), ValidArgs: harness.Names(),
+		Use: "print NAME", Short: "Print what a registration consists of, to write it by hand", Args: exactly(1), ValidArgs: harness.Names(),
 		RunE: works(func(_ *cobra.Command, args []string) error {
 			in, err := installer()
 			if err != nil {
