@@ -60,7 +60,7 @@ func (a *app) adminConfig(ctx context.Context) (bridge.AdminConfig, error) {
 		return bridge.AdminConfig{}, err
 	}
 	if c := answering(ctx, root); c != nil {
-		if ship, err := c.Info(ctx); err == nil && ship.Bridge != "embedded" {
+		if ship, err := c.Info(ctx); err == nil && ship.Bridge != embeddedBridge {
 			return bridge.AdminConfig{}, fmt.Errorf("this atlas's ship uses the bridge at %s; next: say --config FILE, as that bridge's own user", clean(ship.Bridge))
 		}
 	}
@@ -122,11 +122,11 @@ func (a *app) bridgeGrantCommand() *cobra.Command {
 
 func printGranted(w io.Writer, g *api.Granted) {
 	fmt.Fprintf(w, "%s may: %s\n", clean(g.Ship), grantText(g.Repos))
-	if g.Credential != "" {
-		fmt.Fprintf(w, "Its credential, shown this once; keep it in a file of mode 0600 and name that in FLEET_BRIDGE_CREDENTIAL_FILE:\n%s\n", g.Credential)
-	}
 	if g.Note != "" {
 		fmt.Fprintln(w, clean(g.Note))
+	}
+	if g.Credential != "" { // last, so that a script can take the last line
+		fmt.Fprintf(w, "Its credential, shown this once; keep it in a file of mode 0600 and name that in FLEET_BRIDGE_CREDENTIAL_FILE:\n%s\n", g.Credential)
 	}
 }
 

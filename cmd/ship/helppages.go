@@ -79,7 +79,8 @@ func bridgePages() map[string]page {
 		"bridge grant": {
 			"Let SHIP do VERBS on a repository (\"*\" for every one), in place of what it might do there before. A ship that is\n" +
 				"new gets a credential, printed once and kept as a hash. The ship that a bridge lives in is called local.\n" +
-				"It counts at once.",
+				"It counts at once. What is granted on \"*\" counts on every repository, beside what is granted on its name; to take\n" +
+				"that back, revoke and grant anew.",
 			"ship bridge grant laptop --repo widgets --verbs read,comment --config bridge.yaml\nship bridge grant local --repo '*' --verbs read",
 		},
 		"bridge revoke": {

@@ -41,7 +41,7 @@ func TestEveryCommandInREADMEExists(t *testing.T) {
 	for line := range strings.Lines(text) {
 		for _, m := range called.FindAllStringSubmatch(line, -1) {
 			found++
-			words := strings.Fields(strings.Split(m[1], "<")[0])
+			words := strings.Fields(regexp.MustCompile(` \| |<`).Split(m[1], 2)[0])
 			root := (&app{}).command()
 			cmd, rest, err := root.Find(words)
 			if err != nil || cmd == root {

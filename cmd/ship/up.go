@@ -43,7 +43,7 @@ func (a *app) upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.printUp(ship, t)
+			a.printUp(cmd.Context(), ship, t)
 			return nil
 		}),
 	}

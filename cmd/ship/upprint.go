@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -12,13 +13,16 @@ import (
 
 // printUp says what runs and what to do next. Every command it prints works as it stands, from
 // any directory.
-func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
+func (a *app) printUp(ctx context.Context, ship api.Ship, t *api.WorkspaceName) {
 	p := func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
 	p("Fleet is up: ship %s serves the atlas %s on 127.0.0.1:%d.", clean(ship.Version), clean(ship.Root), ship.Port)
 	for _, line := range form(ship) {
 		p("%s", line)
 	}
 	for _, problem := range ship.Problems {
+		p("! %s", clean(problem))
+	}
+	for _, problem := range a.bridgeProblems(ctx, ship) {
 		p("! %s", clean(problem))
 	}
 	if t == nil {
@@ -47,7 +51,7 @@ func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 
 // form says how far the running form holds.
 func form(ship api.Ship) []string {
-	if ship.Bridge != "embedded" {
+	if ship.Bridge != embeddedBridge {
 		return []string{
 			"Form: the forge credentials are with the bridge at " + clean(ship.Bridge) + ". Where that runs as another user, and this ship has",
 			"a user or container of its own, this is the hard form (README, \"What it holds against, and what not\").",
