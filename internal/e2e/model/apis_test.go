@@ -21,6 +21,8 @@ func apis() map[string]api {
 	return map[string]api{
 		"messages":  {"/v1/messages", askMessages, readMessages, replyMessages},
 		"responses": {"/v1/responses", askResponses, readResponses, replyResponses},
+		"chat":      {"/v1/chat/completions", askChat, readChat, replyChat},
+		"generate":  {"/v1beta/models/m:streamGenerateContent?alt=sse", askGenerate, readGenerate, replyGenerate},
 	}
 }
 
@@ -118,7 +120,7 @@ func post(t *testing.T, s *Server, path string, body object) []object {
 	var events []object
 	lines := bufio.NewScanner(res.Body)
 	for lines.Scan() {
-		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+		if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok && data != "[DONE]" {
 			var e object
 			if err := json.Unmarshal([]byte(data), &e); err != nil {
 				t.Fatalf("POST %s: event %s: %v", path, data, err)

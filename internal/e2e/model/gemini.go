@@ -57,11 +57,20 @@ func (q generateRequest) results() map[int]Result {
 			if f.Response.Error != nil {
 				out[step] = Result{Text: content(f.Response.Error), IsError: true}
 			} else {
-				out[step] = Result{Text: content(f.Response.Output)}
+				out[step] = Result{Text: withoutContext(content(f.Response.Output))}
 			}
 		}
 	}
 	return out
+}
+
+// withoutContext drops the marks that Gemini CLI puts around what a tool answered.
+func withoutContext(text string) string {
+	inner, ok := strings.CutPrefix(text, "<untrusted_context>\n")
+	if !ok {
+		return text
+	}
+	return strings.TrimSuffix(inner, "\n</untrusted_context>")
 }
 
 // generate serves models/MODEL:generateContent and its streaming twin.

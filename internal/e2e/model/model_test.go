@@ -107,12 +107,32 @@ func TestAToolThatIsNotOfferedIsAProblem(t *testing.T) {
 }
 
 func TestARefusedCallIsToldApart(t *testing.T) {
-	s := Start(t, twoCalls)
-	history := replyMessages(callID(0), "begin", "{}", "bad")
-	post(t, s, "/v1/messages", askMessages([]string{"mcp__the-server__end"}, history))
-	if got, want := s.Results(), []Result{{Tool: "begin", Text: "bad", IsError: true}}; !reflect.DeepEqual(got, want) {
-		t.Errorf("Results() = %+v, want %+v", got, want)
+	for _, name := range []string{"messages", "generate"} { // the others have no mark for it
+		a, s := apis()[name], Start(t, twoCalls)
+		history := a.reply(callID(0), "begin", "{}", "bad")
+		post(t, s, a.path, a.ask([]string{"mcp__the-server__end"}, history))
+		if got, want := s.Results(), []Result{{Tool: "begin", Text: "bad", IsError: true}}; !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: Results() = %+v, want %+v", name, got, want)
+		}
 	}
+}
+
+// callsOf gives what a whole answer holds of any API's calls.
+func callsOf(answer object) []any {
+	blocks, _ := answer["content"].([]any)
+	items, _ := answer["output"].([]any)
+	all := append(blocks, items...)
+	if answer["choices"] != nil {
+		for _, c := range first(answer["choices"])["message"].(object)["tool_calls"].([]any) {
+			all = append(all, c.(object)["function"])
+		}
+	}
+	if answer["candidates"] != nil {
+		for _, p := range first(answer["candidates"])["content"].(object)["parts"].([]any) {
+			all = append(all, p.(object)["functionCall"])
+		}
+	}
+	return all
 }
 
 func TestAHarnessMayAskNotToStream(t *testing.T) {
@@ -125,7 +145,8 @@ func TestAHarnessMayAskNotToStream(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := http.Post(s.URL+a.path, "application/json", strings.NewReader(string(b)))
+			path := strings.Replace(a.path, "streamGenerateContent?alt=sse", "generateContent", 1)
+			res, err := http.Post(s.URL+path, "application/json", strings.NewReader(string(b)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,9 +155,7 @@ func TestAHarnessMayAskNotToStream(t *testing.T) {
 			if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
 				t.Fatalf("the answer is not JSON: %v", err)
 			}
-			blocks, _ := answer["content"].([]any)
-			items, _ := answer["output"].([]any)
-			all := append(blocks, items...)
+			all := callsOf(answer)
 			if len(all) != 1 || !strings.HasSuffix(all[0].(object)["name"].(string), "begin") {
 				t.Errorf("the answer holds %v, want one call of begin", all)
 			}
