@@ -2,11 +2,14 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 
+	"fleet/api"
 	"fleet/internal/atlas"
 	"fleet/internal/bridge"
 	"fleet/internal/bridge/github"
@@ -20,7 +23,8 @@ func providers() map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider {
 }
 
 // openBridge gives the way to the bridge: to the one that FLEET_BRIDGE_URL names, else to one
-// that lives in this process. closeBridge ends what was opened.
+// that lives in this process. closeBridge ends what was opened. One whose files cannot be opened
+// leaves the rest of the ship working: see withoutBridge.
 func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret) (caller bridge.Caller, closeBridge func(), err error) {
 	s.bridgeName = "embedded"
 	if url := os.Getenv("FLEET_BRIDGE_URL"); url != "" {
@@ -48,9 +52,23 @@ func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret)
 		Dir: atlas.StateDir(s.root), Embedded: true, Logger: s.logger,
 	})
 	if err != nil {
-		return nil, nil, err
+		s.bridgeFault = hint(fmt.Errorf("the bridge cannot be opened: %w", err), "mend that, then restart the ship; until then repo_* tools answer unavailable")
+		s.logger.Error("open the bridge; the ship serves without it", "err", s.bridgeFault)
+		return withoutBridge{}, func() {}, nil
 	}
 	return broker.As(broker.Local()), s.serveAdmin(ctx, broker), nil
+}
+
+// withoutBridge answers for a bridge whose files cannot be opened. The cause stands in /readyz, in
+// ship status and in the log.
+type withoutBridge struct{}
+
+func (withoutBridge) Do(context.Context, bridge.Request) (json.RawMessage, error) {
+	return nil, &api.Error{
+		Code: api.Unavailable, Reason: "bridge_broken",
+		Message: "this ship runs without its bridge, whose files it could not open; nothing was done",
+		Hint:    "ask a human to run ship status, to mend what it names and to restart the ship; until then work with git alone",
+	}
 }
 
 // registry is the atlas's, as the bridge wants it.

@@ -58,6 +58,8 @@ type ship struct {
 	background bool
 	bridgeName string // "embedded", or the address of another process's
 	startedAt  time.Time
+	// bridgeFault is why the embedded bridge isn't there; nil: it is.
+	bridgeFault error
 	logger     *slog.Logger
 
 	lock       *atlasLock
@@ -143,7 +145,7 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 	s.server, err = server.New(server.Config{
 		Version: build.Version(), Workspaces: s.workspaces, Tokens: tokens,
 		Events: s.events, Logger: s.logger,
-		Ready:      func(context.Context) error { return s.events.Probe() },
+		Ready:      func(context.Context) error { return errors.Join(s.bridgeFault, s.events.Probe()) },
 		Repository: &repository{bridge: caller, positions: s.workspaces},
 	})
 	return err
@@ -239,6 +241,7 @@ func (s *ship) info(ctx context.Context) api.Ship {
 		}
 	}
 	note(s.workspaces.Ready(ctx))
+	note(s.bridgeFault)
 	if s.events.Err() != nil {
 		note(s.events.Probe())
 	}

@@ -68,6 +68,8 @@ func openStore(dir string, patience time.Duration) (*store, error) {
 		return nil, errStoreInUse
 	case errors.Is(err, errDamaged):
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), file.Close()) // bbolt has left it open, and locked
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum):
+		return nil, fmt.Errorf("open %s: %w (%w)", path, errDamaged, err)
 	case err != nil:
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

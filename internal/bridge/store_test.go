@@ -111,8 +111,8 @@ func TestADamagedDatabaseIsAnErrorAndNoPanic(t *testing.T) {
 				t.Fatal(err)
 			}
 			broken, err := Open(t.Context(), configOf(t, b.dir, f, &logBuffer{}))
-			if err == nil || !strings.Contains(err.Error(), path) {
-				t.Errorf("Open = %v, want an error that names the file", err)
+			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "move it away") {
+				t.Errorf("Open = %v, want an error that names the file and what to do", err)
 			}
 			if broken != nil {
 				_ = broken.Close()
