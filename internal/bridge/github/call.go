@@ -58,16 +58,25 @@ func placeIn(address string) (place, bool) {
 	return at, err == nil
 }
 
-func (p *Provider) exchange(ctx context.Context, method, address string, body, into any) (http.Header, error) {
+// request makes what is sent, and sends nothing.
+func (p *Provider) request(ctx context.Context, method, address string, body any) (*http.Request, error) {
 	if p.broken != nil {
 		return nil, &api.Error{Code: api.Internal, Reason: "client", Message: "the bridge could not set up its GitHub client", Err: p.broken}
 	}
-	write := method != http.MethodGet && !strings.HasSuffix(address, "/graphql")
 	req, err := p.client.NewRequest(ctx, method, address, body)
 	if err != nil {
 		return nil, &api.Error{Code: api.Invalid, Reason: "bad_request", Message: "this does not make an address on GitHub", Err: err}
 	}
 	req.Header.Set("Accept", accept)
+	return req, nil
+}
+
+func (p *Provider) exchange(ctx context.Context, method, address string, body, into any) (http.Header, error) {
+	write := method != http.MethodGet && !strings.HasSuffix(address, "/graphql")
+	req, err := p.request(ctx, method, address, body)
+	if err != nil {
+		return nil, err
+	}
 	resp, err := p.client.BareDo(req)
 	if err != nil {
 		return headerOf(resp), p.fault(ctx, write, resp, err)

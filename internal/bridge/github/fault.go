@@ -141,13 +141,22 @@ func (r refusal) unexpected() *api.Error {
 	return e
 }
 
-// cause is for the operator's log.
+// answered is the cause of a refusal's error: what the forge said, for the operator's log, and what
+// else of it matters later.
+type answered struct {
+	text   string
+	status int
+	needs  string // the permissions that would do
+}
+
+func (a *answered) Error() string { return a.text }
+
 func (r refusal) cause() error {
 	text := "HTTP " + strconv.Itoa(r.status) + r.quote()
 	if id := r.header.Get("X-GitHub-Request-Id"); id != "" && len(id) < 64 {
 		text += " (request " + id + ")"
 	}
-	return errors.New(text)
+	return &answered{text: text, status: r.status, needs: r.needs()}
 }
 
 // quote gives what the forge said, to be put behind a sentence of ours.

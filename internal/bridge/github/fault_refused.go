@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fleet/api"
@@ -12,6 +13,8 @@ import (
 // missing is the reason of a 404 that has not been looked into.
 const missing = "missing"
 
+const noPermission = "permission"
+
 func isMissing(err error) bool {
 	var e *api.Error
 	return errors.As(err, &e) && e.Reason == missing
@@ -19,15 +22,7 @@ func isMissing(err error) bool {
 
 func hasCode(err error, codes ...api.Code) bool {
 	var e *api.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	for _, c := range codes {
-		if e.Code == c {
-			return true
-		}
-	}
-	return false
+	return errors.As(err, &e) && slices.Contains(codes, e.Code)
 }
 
 func notVisible(at place) *api.Error {
@@ -96,7 +91,7 @@ func (r refusal) needs() string {
 
 func permission(needs string, cause error) *api.Error {
 	e := &api.Error{
-		Code: api.Forbidden, Reason: "permission", Message: "the bridge's credential lacks a permission",
+		Code: api.Forbidden, Reason: noPermission, Message: "the bridge's credential lacks a permission",
 		Hint: askOperator + " to give its credential the missing permission", Err: cause,
 	}
 	if needs != "" {

@@ -3,6 +3,7 @@ package github
 import (
 	"context"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,7 +31,7 @@ func (p *Provider) Find(ctx context.Context, r bridge.Repo, w bridge.Write, sinc
 	}
 	var found *api.Written
 	query := url.Values{"since": {since.Format(time.RFC3339)}, "per_page": {perPage}}
-	next, err := walk(ctx, p, at.under(query, "issues", number(w.Number), "comments"), maxPages, func(_ string, page []*gh.IssueComment) bool {
+	next, err := walk(ctx, p, at.under(query, "issues", strconv.Itoa(w.Number), "comments"), maxPages, func(_ string, page []*gh.IssueComment) bool {
 		for _, c := range page {
 			if sameLogin(c.GetUser().GetLogin(), me) && !c.GetCreatedAt().Before(since) && sameText(c.GetBody(), w.Body) {
 				found = &api.Written{ID: c.GetID(), URL: c.GetHTMLURL(), CreatedAt: c.GetCreatedAt().UTC()}
@@ -54,7 +55,7 @@ func unread(found *api.Written, next string, err error) error {
 func (p *Provider) findReview(ctx context.Context, at place, w bridge.Write, me string, since time.Time) (*api.Written, error) {
 	var found *api.Written
 	query := url.Values{"per_page": {perPage}}
-	next, err := walk(ctx, p, at.under(query, "pulls", number(w.Number), "reviews"), maxPages, func(_ string, page []*gh.PullRequestReview) bool {
+	next, err := walk(ctx, p, at.under(query, "pulls", strconv.Itoa(w.Number), "reviews"), maxPages, func(_ string, page []*gh.PullRequestReview) bool {
 		for _, r := range page {
 			if sameLogin(r.GetUser().GetLogin(), me) && !r.GetSubmittedAt().Before(since) && sameText(r.GetBody(), w.Body) &&
 				r.GetState() == states[w.Event] && (w.Head == "" || r.GetCommitID() == w.Head) {

@@ -1,11 +1,11 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/url"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -145,7 +145,7 @@ func checkEntry(c *gh.CheckRun, run *gh.WorkflowRun) entry {
 		check: api.Check{
 			Name: c.GetName(), Source: sourceCheckRun, Bucket: checkBucket(c.GetStatus(), c.GetConclusion()),
 			State: c.GetStatus(), App: c.GetApp().GetSlug(), Summary: oneLine(c.GetOutput().GetTitle()),
-			URL: firstOf(c.GetHTMLURL(), c.GetDetailsURL()), StartedAt: timePointer(c.StartedAt), CompletedAt: timePointer(c.CompletedAt),
+			URL: cmp.Or(c.GetHTMLURL(), c.GetDetailsURL()), StartedAt: timePointer(c.StartedAt), CompletedAt: timePointer(c.CompletedAt),
 		},
 		suite: c.GetCheckSuite().GetID(), id: c.GetID(), started: c.GetStartedAt().Time,
 		title: c.GetOutput().GetTitle(), summary: c.GetOutput().GetSummary(), annotations: c.GetOutput().GetAnnotationsCount(),
@@ -154,7 +154,7 @@ func checkEntry(c *gh.CheckRun, run *gh.WorkflowRun) entry {
 		e.check.State = c.GetConclusion()
 	}
 	if e.check.App != actionsApp {
-		e.check.URL = firstOf(c.GetDetailsURL(), c.GetHTMLURL())
+		e.check.URL = cmp.Or(c.GetDetailsURL(), c.GetHTMLURL())
 	}
 	if run != nil {
 		e.check.Workflow, e.workflow, e.event, e.run = workflowName(run), run.GetWorkflowID(), run.GetEvent(), run.GetID()
@@ -203,12 +203,5 @@ func runEntry(run *gh.WorkflowRun) entry {
 
 func workflowName(run *gh.WorkflowRun) string {
 	file, _, _ := strings.Cut(path.Base(run.GetPath()), "@")
-	return firstOf(run.GetName(), file)
-}
-
-func firstOf(texts ...string) string {
-	if i := slices.IndexFunc(texts, func(s string) bool { return s != "" }); i >= 0 {
-		return texts[i]
-	}
-	return ""
+	return cmp.Or(run.GetName(), file)
 }

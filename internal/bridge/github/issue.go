@@ -3,12 +3,15 @@ package github
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	gh "github.com/google/go-github/v89/github"
 
 	"fleet/api"
 	"fleet/internal/bridge"
 )
+
+const noSuchIssue = "no_such_issue"
 
 // Issue gives an issue with its newest comments, or, with a note, the pull request of that number:
 // to GitHub each pull request is an issue too.
@@ -24,7 +27,7 @@ func (p *Provider) Issue(ctx context.Context, r bridge.Repo, n int, cursor strin
 	}
 	view := issueView(issue, cursor != "")
 	t := &talk{at: at}
-	add(t, p, issue.Comments, conversationComment, "issues", number(n), "comments")
+	add(t, p, issue.Comments, conversationComment, "issues", strconv.Itoa(n), "comments")
 	if err := t.seek(ctx, cursor); err != nil {
 		return nil, err
 	}
@@ -38,8 +41,8 @@ func (p *Provider) Issue(ctx context.Context, r bridge.Repo, n int, cursor strin
 
 func (p *Provider) issue(ctx context.Context, at place, n int) (*gh.Issue, error) {
 	var issue gh.Issue
-	if _, err := p.get(ctx, at.under(nil, "issues", number(n)), &issue); err != nil {
-		return nil, p.absent(ctx, at, err, "no_such_issue", fmt.Sprintf("%s has no issue %d", at.Name, n), "list the issues with repo_issue_list")
+	if _, err := p.get(ctx, at.under(nil, "issues", strconv.Itoa(n)), &issue); err != nil {
+		return nil, p.absent(ctx, at, err, noSuchIssue, fmt.Sprintf("%s has no issue %d", at.Name, n), "list the issues with repo_issue_list")
 	}
 	return &issue, nil
 }

@@ -25,7 +25,8 @@ func fitPull(pull api.PullItem) api.PullItem {
 
 func fit(size func() int, labels *[]string, texts ...*string) {
 	all := *labels
-	for n := len(all) - 1; n >= 0 && size() > maxItem; n-- {
+	// No more than maxItem labels can fit, however short they are.
+	for n := min(len(all), maxItem) - 1; n >= 0 && size() > maxItem; n-- {
 		*labels = append(all[:n:n], fmt.Sprintf("… %d more", len(all)-n))
 	}
 	for _, t := range texts {

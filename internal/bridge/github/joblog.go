@@ -1,11 +1,13 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	gh "github.com/google/go-github/v89/github"
@@ -26,15 +28,11 @@ const (
 // it is fetched without a credential, and named nowhere.
 // See https://docs.github.com/rest/actions/workflow-jobs#download-job-logs-for-a-workflow-run.
 func (p *Provider) openLog(ctx context.Context, at place, job *gh.WorkflowJob) (io.ReadCloser, error) {
-	if p.broken != nil {
-		return nil, p.broken
-	}
 	address := at.under(nil, "actions", "jobs", fmt.Sprint(job.GetID()), "logs")
-	req, err := p.client.NewRequest(bridge.WithLogRedirect(ctx), http.MethodGet, address, nil)
+	req, err := p.request(bridge.WithLogRedirect(ctx), http.MethodGet, address, nil)
 	if err != nil {
-		return nil, bridge.AsError(ctx, err)
+		return nil, err
 	}
-	req.Header.Set("Accept", accept)
 	resp, err := p.client.BareDo(req)
 	var redirect *gh.RedirectionError
 	switch {
@@ -85,11 +83,11 @@ type report struct {
 func (p *Provider) report(ctx context.Context, at place, f failure) report {
 	job := f.job
 	r := report{failure: f, job: api.FailedJob{
-		Names: []string{job.GetName()}, Workflow: firstOf(workflowName(f.run), job.GetWorkflowName()),
-		Conclusion: firstOf(job.GetConclusion(), job.GetStatus()), URL: job.GetHTMLURL(),
+		Names: []string{job.GetName()}, Workflow: cmp.Or(workflowName(f.run), job.GetWorkflowName()),
+		Conclusion: cmp.Or(job.GetConclusion(), job.GetStatus()), URL: job.GetHTMLURL(),
 	}}
 	names, windows := failedSteps(job)
-	r.job.Step = joinSteps(names)
+	r.job.Step = strings.Join(names, ", ")
 	switch {
 	case job.GetConclusion() != "cancelled":
 	case !ranAtAll(job):

@@ -1,6 +1,7 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -144,7 +145,7 @@ func (p *Provider) reports(ctx context.Context, at place, chosen []failure) ([]r
 
 func noteOf(err error) string {
 	e := bridge.AsError(context.Background(), err)
-	note := firstOf(e.Reason, string(e.Code)) + ": " + e.Message
+	note := cmp.Or(e.Reason, string(e.Code)) + ": " + e.Message
 	if e.RetryAfterSeconds > 0 {
 		note += fmt.Sprintf("; retry after %d seconds", e.RetryAfterSeconds)
 	}

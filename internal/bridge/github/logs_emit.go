@@ -1,11 +1,13 @@
 package github
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"net/url"
 	"slices"
+	"strings"
 
 	gh "github.com/google/go-github/v89/github"
 
@@ -103,8 +105,8 @@ func (p *Provider) moreOfLog(ctx context.Context, at place, target api.Resolved,
 	defer func() { _ = log.Close() }()
 	names, windows := failedSteps(&job)
 	item := api.FailedJob{
-		Names: []string{job.GetName()}, Workflow: job.GetWorkflowName(), Conclusion: firstOf(job.GetConclusion(), job.GetStatus()),
-		Step: joinSteps(names), URL: job.GetHTMLURL(),
+		Names: []string{job.GetName()}, Workflow: job.GetWorkflowName(), Conclusion: cmp.Or(job.GetConclusion(), job.GetStatus()),
+		Step: strings.Join(names, ", "), URL: job.GetHTMLURL(),
 	}
 	if err := p.readPage(log, windows, from, &item); err != nil {
 		return nil, err

@@ -203,5 +203,3 @@ func (r *stepReader) worth(text []byte) []byte {
 	}
 	return text
 }
-
-func joinSteps(names []string) string { return strings.Join(names, ", ") }

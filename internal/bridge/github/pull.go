@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	gh "github.com/google/go-github/v89/github"
 
@@ -30,9 +31,9 @@ func (p *Provider) Pull(ctx context.Context, r bridge.Repo, n int, cursor string
 	}
 	view := pullView(pull, cursor != "")
 	t := &talk{at: at}
-	add(t, p, pull.Comments, conversationComment, "issues", number(n), "comments")
-	add(t, p, nil, reviewOf(view.HeadSHA), "pulls", number(n), "reviews")
-	add(t, p, pull.ReviewComments, lineComment, "pulls", number(n), "comments")
+	add(t, p, pull.Comments, conversationComment, "issues", strconv.Itoa(n), "comments")
+	add(t, p, nil, reviewOf(view.HeadSHA), "pulls", strconv.Itoa(n), "reviews")
+	add(t, p, pull.ReviewComments, lineComment, "pulls", strconv.Itoa(n), "comments")
 	reviews, err := verdicts(ctx, t.streams[1], view)
 	if err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func (p *Provider) Head(ctx context.Context, r bridge.Repo, n int) (string, erro
 
 func (p *Provider) pull(ctx context.Context, at place, n int) (*gh.PullRequest, error) {
 	var pull gh.PullRequest
-	if _, err := p.get(ctx, at.under(nil, "pulls", number(n)), &pull); err != nil {
+	if _, err := p.get(ctx, at.under(nil, "pulls", strconv.Itoa(n)), &pull); err != nil {
 		return nil, p.absent(ctx, at, err, noSuchPull, fmt.Sprintf("%s has no pull request %d", at.Name, n),
 			"list the pull requests with repo_pr_list; an issue has this number perhaps: repo_issue_view")
 	}

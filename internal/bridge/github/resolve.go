@@ -29,7 +29,11 @@ func (p *Provider) Resolve(ctx context.Context, r bridge.Repo, t api.Target) (*a
 		if err != nil {
 			return nil, err
 		}
-		return &api.Resolved{Pull: t.Pull, Branch: pullItem(pull).Head, SHA: pull.GetHead().GetSHA()}, nil
+		sha := pull.GetHead().GetSHA()
+		if !isSHA(sha) {
+			return nil, badCommit()
+		}
+		return &api.Resolved{Pull: t.Pull, Branch: pullItem(pull).Head, SHA: sha}, nil
 	case t.Ref != "":
 		return p.resolveRef(ctx, at, t.Ref)
 	case t.Branch != "":

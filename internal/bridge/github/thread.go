@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"strconv"
 
 	gh "github.com/google/go-github/v89/github"
 
@@ -146,5 +145,3 @@ func conversationComment(c *gh.IssueComment) api.Comment {
 		Text: text(c.GetBody()), URL: c.GetHTMLURL(),
 	}
 }
-
-func number(n int) string { return strconv.Itoa(n) }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 	"unicode/utf16"
 
@@ -46,7 +47,7 @@ func (p *Provider) Write(ctx context.Context, r bridge.Repo, w bridge.Write) (*a
 	case bridge.IssueComment:
 	}
 	var posted gh.IssueComment
-	_, err = p.send(ctx, http.MethodPost, at.under(nil, "issues", number(w.Number), "comments"), map[string]string{"body": w.Body}, &posted)
+	_, err = p.send(ctx, http.MethodPost, at.under(nil, "issues", strconv.Itoa(w.Number), "comments"), map[string]string{"body": w.Body}, &posted)
 	if err != nil {
 		return nil, p.refusedWrite(ctx, at, w, err)
 	}
@@ -101,7 +102,7 @@ func (p *Provider) review(ctx context.Context, at place, w bridge.Write) (*api.W
 		request["body"] = w.Body
 	}
 	var posted gh.PullRequestReview
-	if _, err = p.send(ctx, http.MethodPost, at.under(nil, "pulls", number(w.Number), "reviews"), request, &posted); err != nil {
+	if _, err = p.send(ctx, http.MethodPost, at.under(nil, "pulls", strconv.Itoa(w.Number), "reviews"), request, &posted); err != nil {
 		return nil, p.refusedWrite(ctx, at, w, err)
 	}
 	written := writtenReview(&posted)
@@ -134,23 +135,18 @@ func (p *Provider) verified(ctx context.Context, at place, w bridge.Write, poste
 
 // refusedWrite says more of a write that the forge refused, where it can.
 func (p *Provider) refusedWrite(ctx context.Context, at place, w bridge.Write, err error) error {
-	var e *api.Error
-	if !errors.As(err, &e) {
-		return err
-	}
-	what, tool := "issue", "repo_issue_list"
+	reason, what, tool, needs, named := noSuchIssue, "issue", "repo_issue_list", "issues:write", ":write"
 	if w.Kind != bridge.IssueComment {
-		what, tool = "pull request", "repo_pr_list"
+		// A comment's address is of an issue, so that the forge may name issues; it asks for this all
+		// the same.
+		reason, what, tool, needs, named = noSuchPull, "pull request", "repo_pr_list", "pull_requests:write", "pull_requests"
 	}
-	switch {
-	case strings.Contains(e.Message, "Actions"):
-		return err
-	case e.Reason == "permission" && w.Kind != bridge.IssueComment && !strings.Contains(e.Message, "pull_requests"):
-		// The address is of an issue, so that the forge may name issues; it asks for this all the same.
-		return permission("pull_requests:write", e.Err)
-	case e.Reason == "permission" && w.Kind == bridge.IssueComment && !strings.Contains(e.Message, ":write"):
-		return permission("issues:write", e.Err)
+	var e *api.Error
+	var said *answered
+	if errors.As(err, &e) && e.Reason == noPermission && errors.As(err, &said) &&
+		said.status == http.StatusForbidden && !strings.Contains(said.needs, named) {
+		return permission(needs, said)
 	}
-	return p.absent(ctx, at, err, "no_such_"+strings.ReplaceAll(what, " request", ""),
-		fmt.Sprintf("%s has no %s %d; nothing was posted", at.Name, what, w.Number), "list what there is with "+tool)
+	return p.absent(ctx, at, err, reason, fmt.Sprintf("%s has no %s %d; nothing was posted", at.Name, what, w.Number),
+		"list what there is with "+tool)
 }
