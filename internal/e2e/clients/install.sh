@@ -1,0 +1,24 @@
+#!/bin/sh
+# Installs the pinned clients and their Node beside their lock file, unless exactly those are
+# there already. Scripts of packages never run: nothing here needs one.
+set -eu
+cd "$(dirname "$0")/npm"
+
+# npm writes its own record of node_modules in another form, so the lock file that was
+# installed is kept as a copy: a changed pin is then a different file.
+stamp=node_modules/.installed-lock.json
+if cmp -s package-lock.json "$stamp"; then
+	exit 0
+fi
+
+# A registry that answers badly once is common, one that does so three times is down. npm's own
+# Node may be older than the one that the clients will run on, hence no engine warnings.
+for attempt in 1 2 3; do
+	if npm ci --ignore-scripts --no-audit --no-fund --loglevel error; then
+		cp package-lock.json "$stamp"
+		exit 0
+	fi
+	echo "install.sh: npm ci failed (attempt $attempt of 3)" >&2
+done
+echo "install.sh: the clients could not be installed; is npm there, and its registry reachable?" >&2
+exit 1
