@@ -15,8 +15,9 @@ import (
 	"fleet/internal/e2e/model"
 )
 
-// harnessTime bounds one harness's run; the runs take a second or two.
-const harnessTime = 120 * time.Second
+// harnessTime bounds one harness's run. Most take a second or two; opencode takes seven, and several
+// times that on a busy machine.
+const harnessTime = 180 * time.Second
 
 // key is the name under which every harness has the server registered.
 const key = "fleet-agent"
@@ -79,7 +80,12 @@ func newClaude(t *testing.T, f *fleet, workspace string, args ...string) *harnes
 // claudeCalling is newClaude with a model that makes calls.
 func claudeCalling(t *testing.T, f *fleet, workspace string, calls []model.Call, args ...string) *harness {
 	t.Helper()
-	claude := program(t, "@anthropic-ai/claude-code-linux-*/claude")
+	return claudeProgram(t, f, program(t, "@anthropic-ai/claude-code-linux-*/claude"), workspace, calls, args...)
+}
+
+// claudeProgram is claudeCalling with the binary claude.
+func claudeProgram(t *testing.T, f *fleet, claude, workspace string, calls []model.Call, args ...string) *harness {
+	t.Helper()
 	h := newHarness(t, f, workspace, "claude-code", calls...)
 	h.env = append(h.env, "ANTHROPIC_BASE_URL="+h.model.URL,
 		"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "CLAUDE_CODE_TMPDIR="+filepath.Join(h.home, "tmp"),
@@ -95,23 +101,8 @@ func claudeCalling(t *testing.T, f *fleet, workspace string, calls []model.Call,
 // approval: the first must be found, the tools' annotations make the second needless.
 func newCodex(t *testing.T, f *fleet, workspace, agentMCP string) *harness {
 	t.Helper()
-	codex := program(t, "@openai/codex-linux-*/vendor/*/bin/codex")
-	h := newHarness(t, f, workspace, "codex")
-	config := filepath.Join(mkdir(t, h.home, ".codex"), "config.toml")
-	writeFile(t, config, 0o600, fmt.Sprintf(`model = "stand-in"
-model_provider = "stand-in"
-check_for_update_on_startup = false
-[model_providers.stand-in]
-name = "stand-in"
-base_url = "%s/v1"
-wire_api = "responses"
-[analytics]
-enabled = false
-[features]
-plugins = false
-`, h.model.URL))
-	h.register(t, f, []string{codex, "mcp", "add", key, "--", agentMCP})
-	h.command = []string{codex, "exec", "go"}
+	h := codexHome(t, f, workspace)
+	h.register(t, f, []string{h.command[0], "mcp", "add", key, "--", agentMCP})
 	return h
 }
 
