@@ -75,7 +75,7 @@ func hold(v hujson.Value) (holder, bool) {
 
 // parseJSON reads data, which has no mark. Blank data has no root: false.
 func parseJSON(data []byte) (hujson.Value, bool, error) {
-	if len(bytes.TrimSpace(data)) == 0 {
+	if len(bytes.Trim(data, " \t\r\n")) == 0 { // no more than what JSON calls white space
 		return hujson.Value{}, false, nil
 	}
 	v, err := hujson.Parse(data)
