@@ -50,7 +50,7 @@ func (g *GitHub) App(slug string) (*App, error) {
 	return a, nil
 }
 
-// ID is the App's number, and Key its private key in PEM.
+// ID is the App's number.
 func (a *App) ID() string { return number(a.id) }
 
 // Key is the App's private key, in PEM.

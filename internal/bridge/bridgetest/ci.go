@@ -134,9 +134,6 @@ func (n *Run) Job(name string) *Job {
 	return j
 }
 
-// ID is the job's number, and its check run's.
-func (j *Job) ID() int64 { return j.check.id }
-
 // Is sets status and conclusion. Where it isn't completed, there is no conclusion and no log yet;
 // a cancelled or skipped one never had a log.
 func (j *Job) Is(status, conclusion string) *Job {
@@ -180,12 +177,6 @@ func (j *Job) Fails(step, output string) *Job {
 	j.Step("Post Run actions/checkout@v5", "success", "Post job cleanup.\n[command]/usr/bin/git version")
 	j.Step("Complete job", "success", "Cleaning up orphan processes")
 	return j.Is("completed", "failure")
-}
-
-// Log replaces the whole log.
-func (j *Job) Log(text string) *Job {
-	j.run.tell(func() { j.log = text })
-	return j
 }
 
 // Expire removes the log, as GitHub does after some months.

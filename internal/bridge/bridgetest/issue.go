@@ -120,9 +120,6 @@ func (c *Comment) Now() *Comment {
 	return c
 }
 
-// ID is the comment's number.
-func (c *Comment) ID() int64 { return c.id }
-
 // Texts are the comments' texts, oldest first.
 func (i *Issue) Texts() []string {
 	var texts []string

@@ -63,14 +63,7 @@ func (r *Repo) tell(what func()) *Repo {
 // ID is the repository's number.
 func (r *Repo) ID() int64 { return r.id }
 
-// Path is OWNER/NAME as it is now.
-func (r *Repo) Path() string {
-	r.gh.mu.Lock()
-	defer r.gh.mu.Unlock()
-	return r.path()
-}
-
-// path is called with mu held.
+// path is OWNER/NAME as it is now. It is called with mu held.
 func (r *Repo) path() string { return r.owner + "/" + r.name }
 
 // Describe sets the description.
@@ -115,13 +108,6 @@ func (r *Repo) Rename(path string) *Repo {
 		r.owner, r.name, _ = strings.Cut(path, "/")
 		r.gh.who(r.owner).kind = "Organization"
 	})
-}
-
-// Commit makes a commit and gives its hash.
-func (r *Repo) Commit(message string) string {
-	r.gh.mu.Lock()
-	defer r.gh.mu.Unlock()
-	return r.commit(message)
 }
 
 func (r *Repo) commit(message string) string {

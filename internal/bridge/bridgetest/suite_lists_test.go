@@ -127,10 +127,13 @@ func TestItemsOfLists(t *testing.T) {
 				}
 			}
 		},
-		"a pull request takes at most 200 tokens in a list": func(s *scene) {
+		"a pull request takes at most 200 tokens in a list, and a hundred of them fit a client": func(s *scene) {
 			for n := range 100 {
 				s.repo.Pull(fmt.Sprint("Fix number ", n, " ", strings.Repeat("and more ", 25))).Body(strings.Repeat("text ", 200)).
 					Issue().Label("bug", "needs-triage", strings.Repeat("very-long-label-", 6))
+			}
+			if raw, _ := s.do(pulls); indent(raw) > 4*25_000 {
+				s.Errorf("the list takes %d bytes as an agent sees it, want at most 25,000 tokens of four", indent(raw))
 			}
 			l := get[pullList](s, pulls)
 			if len(l.Items) != 100 {
