@@ -186,7 +186,7 @@ func TestAnAppMintsATokenAndUsesItUntilShortlyBeforeItsEnd(t *testing.T) {
 	if f.asked != `{"permissions":{"issues":"write"},"repository_ids":[77]}` {
 		t.Errorf("the last token was asked for with %s", f.asked)
 	}
-	if app.ID() != "app:Iv23.client/42" || g.CredentialID() != app.ID() {
+	if app.ID() != "app:Iv23.client/42" || g.credentialID() != app.ID() {
 		t.Errorf("ID() = %q", app.ID())
 	}
 }

@@ -124,7 +124,7 @@ func (r *Request) checkWrite() error {
 	if n := utf8.RuneCountInString(r.Body); n > maxBody {
 		return invalid("body_too_long", fmt.Sprintf("body has %d characters; at most %d are posted, and nothing was", n, maxBody), "shorten it, or split it into several comments")
 	}
-	if seen := CleanText(r.Body); HoldsCredential(seen) || seen != r.Body && HoldsCredential(r.Body) {
+	if seen := CleanText(r.Body); holdsCredential(seen) || seen != r.Body && holdsCredential(r.Body) {
 		return &api.Error{
 			Code: api.Forbidden, Reason: "holds_credential",
 			Message: "body holds something shaped like a credential (a token, a key or a password in an address); nothing was posted",

@@ -68,10 +68,10 @@ func (s shape) find(text string) [][2]int {
 	return found
 }
 
-// HoldsCredential says that text holds something shaped like a forge token, a cloud's or package
+// holdsCredential says that text holds something shaped like a forge token, a cloud's or package
 // registry's key, a private key, a signed token, one of Fleet's own, or a password in an address.
 // Characters that nobody sees, and other forms of the same letters, hide none of them.
-func HoldsCredential(text string) bool {
+func holdsCredential(text string) bool {
 	if f, differs := fold(text); differs && hasShape(f.text) {
 		return true
 	}
@@ -82,7 +82,7 @@ func hasShape(text string) bool {
 	return slices.ContainsFunc(shapes(), func(s shape) bool { return len(s.find(text)) > 0 })
 }
 
-// MaskCredentials puts "[masked]" in the place of everything that HoldsCredential looks for. What
+// MaskCredentials puts "[masked]" in the place of everything that holdsCredential looks for. What
 // stands around it, such as the name of a variable, stays.
 func MaskCredentials(text string) string {
 	for _, s := range shapes() {

@@ -94,8 +94,8 @@ func TestCredentialsAreSeenAndMasked(t *testing.T) {
 	for name, s := range secrets {
 		t.Run(name, func(t *testing.T) {
 			text := "TOKEN=" + s + "\nand on"
-			if !HoldsCredential(text) || !HoldsCredential("("+s+")") || !HoldsCredential(s) {
-				t.Errorf("HoldsCredential sees no credential in %q", text)
+			if !holdsCredential(text) || !holdsCredential("("+s+")") || !holdsCredential(s) {
+				t.Errorf("holdsCredential sees no credential in %q", text)
 			}
 			if got := MaskCredentials(text); got != "TOKEN=[masked]\nand on" {
 				t.Errorf("MaskCredentials(%q) = %q", text, got)
@@ -121,7 +121,7 @@ func TestOrdinaryTextIsNoCredential(t *testing.T) {
 		"in a word":       "task-ant-" + strings.Repeat("q", 40),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if HoldsCredential(text) || MaskCredentials(text) != text {
+			if holdsCredential(text) || MaskCredentials(text) != text {
 				t.Errorf("%q is taken for a credential: %q", text, MaskCredentials(text))
 			}
 		})
@@ -147,8 +147,8 @@ func TestHiddenCredentialsAreSeen(t *testing.T) {
 		"all of them together": "é" + strings.Replace(token, "_", "\ufe0f\uff3f\u2060", 1),
 	} {
 		t.Run(name, func(t *testing.T) {
-			if !HoldsCredential("see " + text + " there") {
-				t.Errorf("HoldsCredential sees no credential in %q", text)
+			if !holdsCredential("see " + text + " there") {
+				t.Errorf("holdsCredential sees no credential in %q", text)
 			}
 			if got := MaskCredentials("sée " + text + " there"); !strings.HasPrefix(got, "sée ") || !strings.HasSuffix(got, "[masked] there") {
 				t.Errorf("MaskCredentials gives %q", got)

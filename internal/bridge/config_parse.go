@@ -105,7 +105,7 @@ func (p *configParser) repos(f *File, n *yaml.Node) {
 		before := len(p.faults)
 		r := Registered{
 			URL:    p.text(keys["url"], path+".url"),
-			Forge:  p.oneOf(keys["forge"], path+".forge", forgeGitHub, forgeGitLab, forgeGitea, ForgeNone),
+			Forge:  p.oneOf(keys["forge"], path+".forge", forgeGitHub, forgeGitLab, forgeGitea, forgeNone),
 			APIURL: p.text(keys["api_url"], path+".api_url"),
 		}
 		if at := keys["url"]; at != nil && r.URL != "" {
@@ -116,7 +116,7 @@ func (p *configParser) repos(f *File, n *yaml.Node) {
 		if at := keys["api_url"]; at != nil && r.APIURL != "" && !isAPIAddress(r.APIURL) {
 			p.fault(at, path+".api_url", "must be an https address (http on loopback only) without user, query and fragment")
 		}
-		if len(p.faults) == before && keys["url"] != nil && keys["forge"] != nil && r.Forge != ForgeNone {
+		if len(p.faults) == before && keys["url"] != nil && keys["forge"] != nil && r.Forge != forgeNone {
 			var e *api.Error
 			if _, err := r.repo(key.Value); errors.As(err, &e) {
 				p.fault(value, path, e.Message)

@@ -33,9 +33,9 @@ const (
 	forgeGitea  = "gitea"
 )
 
-// TokenVariables are the environment variables that hold forge tokens, by forge, the first one
+// tokenVariables are the environment variables that hold forge tokens, by forge, the first one
 // that is set counting. Whoever found one set hands it over in CredentialStoreConfig.Environment.
-func TokenVariables() map[string][]string {
+func tokenVariables() map[string][]string {
 	return map[string][]string{
 		forgeGitHub: {"GITHUB_TOKEN", "GH_TOKEN"},
 		forgeGitLab: {"GITLAB_TOKEN"},
@@ -84,12 +84,6 @@ type tokenCredential struct {
 	id    string
 	forge string
 	token Secret
-}
-
-// NewTokenCredential signs with a token that never changes. id names it in the audit; forge says
-// how its header is spelt.
-func NewTokenCredential(id, forge string, token Secret) Credential {
-	return tokenCredential{id: id, forge: forge, token: token}
 }
 
 func (c tokenCredential) ID() string { return c.id }

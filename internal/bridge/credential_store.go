@@ -17,7 +17,7 @@ import (
 // CredentialStoreConfig says where credentials are found. Its zero value finds none.
 type CredentialStoreConfig struct {
 	Dir         string            // what `ship credential add` writes; see CredentialDir. "": none
-	Environment map[string]Secret // by the names of TokenVariables
+	Environment map[string]Secret // by the names of tokenVariables
 	Configured  []HostCredential  // of bridge.yaml
 	// Registered lists every repository of the registry as it is now; nil: there is none. A token
 	// from the environment goes to the hosts in it that are registered for the token's forge
@@ -52,7 +52,7 @@ func NewCredentialStore(c CredentialStoreConfig) (*CredentialStore, error) {
 	if s.registered == nil {
 		s.registered = func() []Registration { return nil }
 	}
-	for forge, names := range TokenVariables() {
+	for forge, names := range tokenVariables() {
 		for _, name := range names {
 			if token := c.Environment[name]; !token.IsZero() && s.environment[forge].IsZero() {
 				s.environment[forge] = token
@@ -86,7 +86,7 @@ func (s *CredentialStore) For(forge string, at *url.URL) (Credential, error) {
 		return nil, &api.Error{Code: api.Invalid, Reason: "api_url", Message: "the repository has no forge API address"}
 	}
 	c := &hostCredential{store: s, forge: forge, host: credentialHost(at)}
-	c.id.Store(new("anonymous"))
+	c.id.Store(new(anonymous))
 	return c, nil
 }
 
@@ -152,14 +152,14 @@ func (c *hostCredential) current() (Credential, error) {
 
 // fromEnvironment gives the forge's token of the environment, where it was meant for this host.
 func (c *hostCredential) fromEnvironment() (Credential, error) {
-	anonymous := tokenCredential{id: "anonymous"}
+	nobody := tokenCredential{id: anonymous}
 	secret := c.store.environment[c.forge]
 	if secret.IsZero() {
-		return anonymous, nil
+		return nobody, nil
 	}
 	forges := forgesAt(c.host, c.store.registered())
 	if !forges[c.forge] && (len(forges) > 0 || c.host != wellKnown(c.forge)) {
-		return anonymous, nil
+		return nobody, nil
 	}
 	if len(forges) > 1 {
 		return nil, &api.Error{

@@ -286,7 +286,7 @@ func TestCredentialsLiveBelowTheUsersConfiguration(t *testing.T) {
 			t.Errorf("%s: CredentialDir() = %q, %v, want %q", name, got, err, tc.want)
 		}
 	}
-	if !strings.HasPrefix("GITHUB_TOKEN", TokenVariables()["github"][0]) {
+	if !strings.HasPrefix("GITHUB_TOKEN", tokenVariables()["github"][0]) {
 		t.Error("GITHUB_TOKEN does not come first")
 	}
 }

@@ -37,11 +37,11 @@ func authorization(t *testing.T, c Credential) string {
 
 func TestEachForgeIsSignedItsWay(t *testing.T) {
 	for forge, want := range map[string]string{"github": "Bearer x-y", "gitlab": "Bearer x-y", "gitea": "token x-y"} {
-		if got := authorization(t, NewTokenCredential("id", forge, NewSecret("x-y"))); got != want {
+		if got := authorization(t, tokenCredential{id: "id", forge: forge, token: NewSecret("x-y")}); got != want {
 			t.Errorf("%s is signed %q, want %q", forge, got, want)
 		}
 	}
-	if got := authorization(t, NewTokenCredential("id", "github", Secret{})); got != "" {
+	if got := authorization(t, tokenCredential{id: "id", forge: "github", token: Secret{}}); got != "" {
 		t.Errorf("no token is signed %q", got)
 	}
 }
@@ -180,7 +180,7 @@ func TestACredentialThatCannotBeReadSendsNothing(t *testing.T) {
 	})
 	ctx := WithWrite(t.Context())
 	_, _, err := ask(ctx, g, "POST", forge.URL+commentPath, "{}")
-	if codeOf(err) != "unauthenticated/credential_unusable" || own.all() != "" || MayBeDone(ctx) {
+	if codeOf(err) != "unauthenticated/credential_unusable" || own.all() != "" || unclear(ctx) {
 		t.Errorf("POST = %v, and the forge saw %q", err, own.all())
 	}
 	var e *api.Error

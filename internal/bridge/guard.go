@@ -114,17 +114,13 @@ func (g *Guard) Client() *http.Client {
 	}
 }
 
-// CredentialID names the credential in use, "anonymous" where there is none.
-func (g *Guard) CredentialID() string {
+// credentialID names the credential in use.
+func (g *Guard) credentialID() string {
 	if g.credential == nil {
-		return "anonymous"
+		return anonymous
 	}
 	return g.credential.ID()
 }
-
-// Quota is what the forge last said of the rate of its main resource. Where the credential
-// changes, it starts anew.
-func (g *Guard) Quota() Quota { return g.quota.state("core") }
 
 // Pause stops all requests for as long as a limit lasts that only the text of an answer tells, at
 // most an hour. Those that headers tell are heeded without it.

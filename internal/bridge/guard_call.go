@@ -130,7 +130,7 @@ func (c *guardedCall) signed(ctx context.Context) (*http.Response, error) {
 		return resp, nil
 	}
 	discard(resp)
-	c.guard.log.Info("credential refused, signing with another", "host", c.guard.api.Host, "credential", c.guard.CredentialID())
+	c.guard.log.Info("credential refused, signing with another", "host", c.guard.api.Host, "credential", c.guard.credentialID())
 	if err := c.authorize(ctx); err != nil {
 		return nil, err
 	}
@@ -167,7 +167,7 @@ func (c *guardedCall) exchange(ctx context.Context) (*http.Response, error) {
 	if err != nil {
 		return nil, &api.Error{Code: api.Internal, Reason: "request", Message: "the request to the forge could not be made"}
 	}
-	c.asked = c.guard.answers.revalidate(req, c.guard.CredentialID()+" "+c.secret.Fingerprint())
+	c.asked = c.guard.answers.revalidate(req, c.guard.credentialID()+" "+c.secret.Fingerprint())
 	transport := c.guard.reads
 	if c.write {
 		transport = c.guard.writes

@@ -100,14 +100,14 @@ func transportFault(write, sent bool, err error) *api.Error {
 }
 
 // AsError takes the *api.Error out of what a client over a Guard returned, and makes one of an
-// error that has none, such as an answer that is no JSON. ctx is the request's. Where MayBeDone(ctx),
+// error that has none, such as an answer that is no JSON. ctx is the request's. Where unclear(ctx),
 // the error is OutcomeUnknown, whatever the client made of it (go-github returns ctx.Err() in its
 // place).
 func AsError(ctx context.Context, err error) *api.Error {
 	if err == nil {
 		return nil
 	}
-	if m := markOf(ctx); m != nil && m.maybe.Load() {
+	if unclear(ctx) {
 		return transportFault(true, true, causeOf(err))
 	}
 	var known *api.Error

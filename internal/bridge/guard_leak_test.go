@@ -87,7 +87,7 @@ func TestAForgeThatShowsTheCredentialIsMasked(t *testing.T) {
 		for _, kind := range []string{"github", "gitea"} {
 			var logged bytes.Buffer
 			g := guardOf(t, forge.URL, func(c *GuardConfig) {
-				c.Credential = NewTokenCredential("test", kind, NewSecret(secret))
+				c.Credential = tokenCredential{id: "test", forge: kind, token: NewSecret(secret)}
 				c.Logger = slog.New(slog.NewTextHandler(&logged, &slog.HandlerOptions{Level: slog.LevelDebug}))
 			})
 			for _, status := range []int{200, 201, 301, 302, 307, 400, 401, 403, 404, 422, 429, 500, 502} {
@@ -135,12 +135,12 @@ func TestNoTypeOfOursPrintsACredential(t *testing.T) {
 				t.Fatalf("GET = %d, %v", status, err)
 			}
 		}
-		token := NewTokenCredential("id", "github", NewSecret(secret))
+		token := tokenCredential{id: "id", forge: "github", token: NewSecret(secret)}
 		file := NewFileCredential("id", "github", writeSecret(t, filepath.Join(t.TempDir(), "token"), secret, 0o600))
 		config := GuardConfig{API: parse(t, s.URL), Credential: token}
 		values := map[string]any{
 			"Guard": g, "its client": g.Client(), "its transport": g.Client().Transport, "GuardConfig": config,
-			"store": store, "credential": dynamic, "token": token, "file": file, "quota": g.Quota(),
+			"store": store, "credential": dynamic, "token": token, "file": file,
 			"store config": CredentialStoreConfig{Environment: map[string]Secret{"GITHUB_TOKEN": NewSecret(secret)}},
 		}
 		for what, v := range values {

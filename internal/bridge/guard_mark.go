@@ -35,9 +35,9 @@ func markOf(ctx context.Context) *mark {
 	return m
 }
 
-// MayBeDone says that a write marked by WithWrite was sent, and that no answer says that it was not
+// unclear says that a write marked by WithWrite was sent, and that no answer says that it was not
 // done. A client that then has no good answer to show doesn't know the outcome.
-func MayBeDone(ctx context.Context) bool {
+func unclear(ctx context.Context) bool {
 	m := markOf(ctx)
 	return m != nil && m.maybe.Load()
 }

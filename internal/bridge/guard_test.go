@@ -46,7 +46,7 @@ func parse(t *testing.T, address string) *url.URL {
 // guardOf makes a Guard for the API at address, signing with sentinel.
 func guardOf(t *testing.T, address string, change ...func(*GuardConfig)) *Guard {
 	t.Helper()
-	c := GuardConfig{API: parse(t, address), Credential: NewTokenCredential("test", forgeGitHub, NewSecret(sentinel))}
+	c := GuardConfig{API: parse(t, address), Credential: tokenCredential{id: "test", forge: forgeGitHub, token: NewSecret(sentinel)}}
 	for _, f := range change {
 		f(&c)
 	}
@@ -288,8 +288,8 @@ func TestAWriteWhoseAnswerIsOverTheLimitMayBeDone(t *testing.T) {
 	g := guardOf(t, forge.URL, func(c *GuardConfig) { c.MaxBody = 1000 })
 	ctx := WithWrite(t.Context())
 	_, _, err := ask(ctx, g, "POST", forge.URL+"/repos/a/b/issues/1/comments", "{}")
-	if codeOf(err) != "outcome_unknown/answer_too_large" || !MayBeDone(ctx) {
-		t.Errorf("POST = %v, may be done %v", err, MayBeDone(ctx))
+	if codeOf(err) != "outcome_unknown/answer_too_large" || !unclear(ctx) {
+		t.Errorf("POST = %v, may be done %v", err, unclear(ctx))
 	}
 }
 

@@ -28,8 +28,8 @@ func TestHTTPSIsNotGivenUpForHTTP(t *testing.T) {
 	for _, method := range []string{"GET", "POST"} {
 		ctx := WithWrite(t.Context())
 		_, _, err := ask(ctx, g, method, "https://example.com/repos/acme/widgets/issues", "")
-		if codeOf(err) != "forbidden/redirect_refused" || MayBeDone(ctx) {
-			t.Errorf("%s = %v, may be done %v", method, err, MayBeDone(ctx))
+		if codeOf(err) != "forbidden/redirect_refused" || unclear(ctx) {
+			t.Errorf("%s = %v, may be done %v", method, err, unclear(ctx))
 		}
 	}
 	if own.all() != "GET /repos/acme/widgets/issues; POST /repos/acme/widgets/issues" || own.signatures() != "Bearer "+sentinel+"; Bearer "+sentinel {
@@ -61,8 +61,8 @@ func TestAForgeThatCannotShowItsCertificateIsSentNothing(t *testing.T) {
 		ctx := WithWrite(t.Context())
 		_, _, err := ask(ctx, g, "POST", "https://"+tc.host+commentPath, "{}")
 		var e *api.Error
-		if codeOf(err) != "unavailable/unreachable" || MayBeDone(ctx) || !errors.As(err, &e) || e.Err.Error() != tc.cause {
-			t.Errorf("%s: POST = %v, may be done %v", name, err, MayBeDone(ctx))
+		if codeOf(err) != "unavailable/unreachable" || unclear(ctx) || !errors.As(err, &e) || e.Err.Error() != tc.cause {
+			t.Errorf("%s: POST = %v, may be done %v", name, err, unclear(ctx))
 			if e != nil {
 				t.Errorf("%s: the cause is %v, want %s", name, e.Err, tc.cause)
 			}

@@ -92,8 +92,8 @@ func TestAForgeThatCannotBeReachedWasSentNothing(t *testing.T) {
 		g := guardOf(t, address, func(c *GuardConfig) { c.Transport = transport })
 		ctx := WithWrite(t.Context())
 		_, _, err := ask(ctx, g, "POST", address+commentPath, "{}")
-		if codeOf(err) != "unavailable/unreachable" || MayBeDone(ctx) {
-			t.Errorf("%s: POST = %v, may be done %v", name, err, MayBeDone(ctx))
+		if codeOf(err) != "unavailable/unreachable" || unclear(ctx) {
+			t.Errorf("%s: POST = %v, may be done %v", name, err, unclear(ctx))
 		}
 		if e := AsError(ctx, err); e == nil || codeOf(e) != "unavailable/unreachable" {
 			t.Errorf("%s: AsError = %v", name, e)
@@ -135,8 +135,8 @@ func TestAWriteIsSentOnceWhereverItsConnectionBreaks(t *testing.T) {
 			})
 			ctx := WithWrite(t.Context())
 			_, _, err := ask(ctx, g, "POST", w.url+commentPath, strings.Repeat("x", 100_000))
-			if codeOf(err) != "outcome_unknown/connection_broken" || !MayBeDone(ctx) {
-				t.Errorf("%s: POST = %v, may be done %v", name, err, MayBeDone(ctx))
+			if codeOf(err) != "outcome_unknown/connection_broken" || !unclear(ctx) {
+				t.Errorf("%s: POST = %v, may be done %v", name, err, unclear(ctx))
 			}
 			if n := w.seen("POST"); n != tc.posts {
 				t.Errorf("%s: the forge saw %d requests, want %d", name, n, tc.posts)
@@ -172,8 +172,8 @@ func TestAnAnswerCutAnywhereLeavesTheOutcomeUnknown(t *testing.T) {
 			if cut == len(answer) && err != nil {
 				t.Errorf("%s, whole: POST = %v", name, err)
 			}
-			if n := w.seen("POST"); n != 1 || !MayBeDone(ctx) {
-				t.Errorf("%s, cut after %d: the forge saw %d requests, may be done %v", name, cut, n, MayBeDone(ctx))
+			if n := w.seen("POST"); n != 1 || !unclear(ctx) {
+				t.Errorf("%s, cut after %d: the forge saw %d requests, may be done %v", name, cut, n, unclear(ctx))
 			}
 		}
 	}
@@ -240,8 +240,8 @@ func TestAnotherTransportsErrorIsDoubtUnlessItIsSure(t *testing.T) {
 		if codeOf(err) != tc.code || strings.Contains(fmt.Sprint(err, errors.Unwrap(errors.Unwrap(err))), sentinel) {
 			t.Errorf("%s: POST = %v, want %s", name, err, tc.code)
 		}
-		if sure := strings.HasPrefix(tc.code, "unavailable"); MayBeDone(ctx) == sure {
-			t.Errorf("%s: may be done %v", name, MayBeDone(ctx))
+		if sure := strings.HasPrefix(tc.code, "unavailable"); unclear(ctx) == sure {
+			t.Errorf("%s: may be done %v", name, unclear(ctx))
 		}
 	}
 }
@@ -285,8 +285,8 @@ func TestARefusalStaysARefusal(t *testing.T) {
 	})
 	ctx := WithWrite(t.Context())
 	status, _, err := ask(ctx, guardOf(t, w.url), "POST", w.url+commentPath, "{}")
-	if status != 422 || codeOf(err) != "unavailable/connection_broken" || MayBeDone(ctx) {
-		t.Errorf("POST = %d, %v, may be done %v; a 422 says that it was not", status, err, MayBeDone(ctx))
+	if status != 422 || codeOf(err) != "unavailable/connection_broken" || unclear(ctx) {
+		t.Errorf("POST = %d, %v, may be done %v; a 422 says that it was not", status, err, unclear(ctx))
 	}
 }
 
@@ -295,12 +295,12 @@ func TestAServerErrorLeavesAWriteInDoubt(t *testing.T) {
 		forge := serveOn(t, "127.0.0.1", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
 		ctx := WithWrite(t.Context())
 		got, _, err := ask(ctx, guardOf(t, forge.URL), "POST", forge.URL+commentPath, "{}")
-		if err != nil || got != status || MayBeDone(ctx) != want {
-			t.Errorf("POST = %d, %v, may be done %v, want %d and %v", got, err, MayBeDone(ctx), status, want)
+		if err != nil || got != status || unclear(ctx) != want {
+			t.Errorf("POST = %d, %v, may be done %v, want %d and %v", got, err, unclear(ctx), status, want)
 		}
 		// Whoever marked it first knows too.
-		if inner := WithWrite(ctx); MayBeDone(inner) != want {
-			t.Errorf("marked again, may be done %v after %d", MayBeDone(inner), status)
+		if inner := WithWrite(ctx); unclear(inner) != want {
+			t.Errorf("marked again, may be done %v after %d", unclear(inner), status)
 		}
 		// What a client makes of it, such as an answer that is no JSON, doesn't undo the doubt.
 		if e := AsError(ctx, errors.New("invalid character '<'")); (e.Code == "outcome_unknown") != want {

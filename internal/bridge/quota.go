@@ -17,14 +17,11 @@ const (
 	maxWait = time.Hour
 )
 
-// Quota is what the forge last said of a credential's rate.
-type Quota struct {
-	Known     bool      `json:"known"` // the forge has said something, and its period has not ended
-	Limit     int       `json:"limit"`
-	Remaining int       `json:"remaining"`
-	Reset     time.Time `json:"reset"`               // end of the period, by our clock
-	PausedTo  time.Time `json:"paused_to,omitzero"`  // nothing is sent before
-	Reserved  int       `json:"reserved_for_writes"` // reads are refused once Remaining is down to it
+// allowance is what the forge last said of a credential's rate.
+type allowance struct {
+	remaining int
+	reset     time.Time // end of the period, by our clock
+	reserved  int       // reads are refused once remaining is down to it
 }
 
 // quota keeps the state of one credential, by the forge's resource (core, graphql …).
@@ -33,12 +30,14 @@ type quota struct {
 
 	mu        sync.Mutex
 	signed    string // fingerprint of the credential that all this is about
-	resources map[string]Quota
+	resources map[string]allowance
 	paused    time.Time
 	behind    time.Duration // the forge's clock, see Guard.Behind
 }
 
-func newQuota(now func() time.Time) *quota { return &quota{now: now, resources: map[string]Quota{}} }
+func newQuota(now func() time.Time) *quota {
+	return &quota{now: now, resources: map[string]allowance{}}
+}
 
 // admit refuses what the forge would refuse, and reads that would eat what is kept for writes.
 // Asking a forge that limits us only makes it limit us for longer.
@@ -53,14 +52,14 @@ func (q *quota) admit(resource, signed string, write bool) error {
 		return limited("the forge limits the rate of the bridge's account", q.paused.Sub(now))
 	}
 	state, known := q.resources[resource]
-	if !known || !now.Before(state.Reset) {
+	if !known || !now.Before(state.reset) {
 		return nil
 	}
-	if state.Remaining <= 0 {
-		return limited("the forge allows the bridge's account no more requests for now", state.Reset.Sub(now))
+	if state.remaining <= 0 {
+		return limited("the forge allows the bridge's account no more requests for now", state.reset.Sub(now))
 	}
-	if !write && state.Remaining <= state.Reserved {
-		return limited("what the forge still allows the bridge's account is kept for comments and reviews", state.Reset.Sub(now))
+	if !write && state.remaining <= state.reserved {
+		return limited("what the forge still allows the bridge's account is kept for comments and reviews", state.reset.Sub(now))
 	}
 	return nil
 }
@@ -107,22 +106,8 @@ func (g *Guard) Behind() time.Duration {
 	return g.quota.behind
 }
 
-func (q *quota) state(resource string) Quota {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	now := q.now()
-	state := q.resources[resource]
-	if !now.Before(state.Reset) {
-		state = Quota{}
-	}
-	if now.Before(q.paused) {
-		state.PausedTo = q.paused
-	}
-	return state
-}
-
 // readQuota reads the headers of GitHub and Gitea (X-RateLimit-…) or GitLab (RateLimit-…).
-func readQuota(resp *http.Response, now time.Time) (Quota, bool) {
+func readQuota(resp *http.Response, now time.Time) (allowance, bool) {
 	for _, prefix := range []string{"X-Ratelimit-", "Ratelimit-"} {
 		limit, err1 := strconv.Atoi(resp.Header.Get(prefix + "Limit"))
 		remaining, err2 := strconv.Atoi(resp.Header.Get(prefix + "Remaining"))
@@ -134,9 +119,9 @@ func readQuota(resp *http.Response, now time.Time) (Quota, bool) {
 		if latest := now.Add(maxWait); end.After(latest) {
 			end = latest
 		}
-		return Quota{Known: true, Limit: limit, Remaining: remaining, Reset: end, Reserved: limit / reservedPart}, true
+		return allowance{remaining: remaining, reset: end, reserved: limit / reservedPart}, true
 	}
-	return Quota{}, false
+	return allowance{}, false
 }
 
 // retryAfter reads the header in both its forms (RFC 9110 §10.2.3); 0: it says nothing.

@@ -135,7 +135,7 @@ func TestAWriteFollowsOnceAndStaysAWrite(t *testing.T) {
 		const path, body = "/repos/acme/widgets/issues/1/comments", `{"body":"hello"}`
 
 		ctx := WithWrite(t.Context())
-		if _, _, err := ask(ctx, g, "POST", forge.URL+path, body); codeOf(err) != "conflict/repo_moved" || MayBeDone(ctx) {
+		if _, _, err := ask(ctx, g, "POST", forge.URL+path, body); codeOf(err) != "conflict/repo_moved" || unclear(ctx) {
 			t.Errorf("%d: without a number POST = %v", status, err)
 		}
 		if err := g.Learn("acme/widgets", 77); err != nil {
@@ -167,8 +167,8 @@ func TestAWriteIsNotLedOnOrAside(t *testing.T) {
 			t.Fatal(err)
 		}
 		ctx := WithWrite(t.Context())
-		if _, _, err := ask(ctx, g, "POST", forge.URL+"/repos/acme/widgets/issues/1/comments", "{}"); codeOf(err) != "forbidden/redirect_refused" || MayBeDone(ctx) {
-			t.Errorf("%s: POST = %v, may be done %v", name, err, MayBeDone(ctx))
+		if _, _, err := ask(ctx, g, "POST", forge.URL+"/repos/acme/widgets/issues/1/comments", "{}"); codeOf(err) != "forbidden/redirect_refused" || unclear(ctx) {
+			t.Errorf("%s: POST = %v, may be done %v", name, err, unclear(ctx))
 		}
 		if n := strings.Count(own.all(), "POST"); n > 2 || strings.Contains(own.all(), "issues/2") {
 			t.Errorf("%s: the forge saw %s", name, own.all())
@@ -188,8 +188,8 @@ func TestAnOldRedirectNeverTurnsAWriteIntoARead(t *testing.T) {
 		if _, _, err := ask(ctx, g, "POST", forge.URL+"/repos/acme/widgets/issues", "{}"); codeOf(err) != want {
 			t.Errorf("%d: POST = %v, want %s", status, err, want)
 		}
-		if MayBeDone(ctx) != (status != 301) {
-			t.Errorf("%d: may be done %v", status, MayBeDone(ctx))
+		if unclear(ctx) != (status != 301) {
+			t.Errorf("%d: may be done %v", status, unclear(ctx))
 		}
 		if m.all() != "POST /repos/acme/widgets/issues {}" {
 			t.Errorf("%d: the forge saw %s", status, m.all())

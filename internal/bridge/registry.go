@@ -7,8 +7,8 @@ import (
 	"fleet/api"
 )
 
-// ForgeNone is the forge of a repository that is on none.
-const ForgeNone = "none"
+// forgeNone is the forge of a repository that is on none.
+const forgeNone = "none"
 
 // Registered is a repository as the operator registered it. APIURL may be empty: the usual one
 // for the forge at URL's host is meant then.
@@ -49,7 +49,7 @@ func (r Registered) repo(name string) (Repo, error) {
 
 // api is the base address of the forge's API, without a slash at its end.
 func (r Registered) api() (*url.URL, error) {
-	if r.Forge == ForgeNone || r.Forge == "" {
+	if r.Forge == forgeNone || r.Forge == "" {
 		return nil, &api.Error{
 			Code: api.Unsupported, Reason: "no_forge",
 			Message: "this repository is registered without a forge, so it has no issues, pull requests or checks here",

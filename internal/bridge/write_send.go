@@ -70,7 +70,7 @@ func (b *Broker) ask(ctx context.Context, c *order, i *intent) (*api.Written, er
 		return &clean, nil
 	}
 	var e *api.Error
-	if err == nil || !errors.As(err, &e) || e.Code == api.Internal || MayBeDone(ctx) {
+	if err == nil || !errors.As(err, &e) || e.Code == api.Internal || unclear(ctx) {
 		return nil, &api.Error{Code: api.OutcomeUnknown, Message: "the forge's answer was lost", Err: err}
 	}
 	return nil, err
