@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -88,34 +89,33 @@ func refuseHTTP(w http.ResponseWriter, status int, text string) {
 	send(w, status, (&fault{code: codeInvalidRequest, text: text}).encode())
 }
 
-// encodeResult writes a result. That of a tool, by far the most frequent, is put together here:
-// mcp-go would go through a map and encode it twice.
-func encodeResult(result any) ([]byte, error) {
-	r, ok := result.(*mcp.CallToolResult)
-	if !ok || len(r.Content) != 1 {
-		return json.Marshal(result)
+// encodeCall writes how a call ended as the result that the request's era has for it. identity is
+// what a modern result says of the server, a member of _meta.
+func encodeCall(done outcome, isModern bool, identity string) ([]byte, error) {
+	var content any = done.content
+	if done.content == nil {
+		content = [1]mcp.TextContent{{Type: "text", Text: done.text}}
 	}
-	content, ok := r.Content[0].(mcp.TextContent)
-	if !ok {
-		return json.Marshal(result)
-	}
-	text, err := json.Marshal(content.Text)
+	items, err := json.Marshal(content)
 	if err != nil {
 		return nil, err
 	}
-	out := append(make([]byte, 0, len(text)+256), '{')
-	if r.Meta != nil {
-		meta, err := json.Marshal(r.Meta)
-		if err != nil {
-			return nil, err
-		}
-		out = append(append(append(out, `"_meta":`...), meta...), ',')
+	var meta []string
+	if done.repositoryText {
+		meta = append(meta, `"fleet/repository-text":true`)
 	}
-	if r.ResultType != "" {
-		out = append(append(append(out, `"resultType":"`...), r.ResultType...), `",`...)
+	if isModern {
+		meta = append(meta, identity)
 	}
-	out = append(append(append(out, `"content":[{"type":"text","text":`...), text...), `}]`...)
-	if r.IsError {
+	out := append(make([]byte, 0, len(items)+256), '{')
+	if meta != nil {
+		out = append(append(append(out, `"_meta":{`...), strings.Join(meta, ",")...), "},"...)
+	}
+	if isModern {
+		out = append(out, `"resultType":"`+string(mcp.ResultTypeComplete)+`",`...)
+	}
+	out = append(append(out, `"content":`...), items...)
+	if done.isError {
 		out = append(out, `,"isError":true`...)
 	}
 	return append(out, '}'), nil

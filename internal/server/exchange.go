@@ -49,7 +49,7 @@ func (s *Server) single(ctx context.Context, h http.Header, id atlas.ID, raw []b
 	if f != nil {
 		return reply{f.status(isModern), f.encode()}
 	}
-	result, f := s.dispatch(ctx, h, id, m, isModern, key)
+	result, f := s.dispatch(ctx, request{m, h, id, isModern, key})
 	if f != nil {
 		return reply{f.status(isModern), f.encode()}
 	}
@@ -113,32 +113,51 @@ func (s *Server) batched(ctx context.Context, h http.Header, id atlas.ID, raw []
 	return s.single(ctx, h, id, raw, key).body
 }
 
-// dispatch answers one request, by way of the workspace's mcp-go server.
-func (s *Server) dispatch(ctx context.Context, h http.Header, id atlas.ID, m message, isModern bool, key string) (json.RawMessage, *fault) {
-	var p *pending
-	switch mcp.MCPMethod(m.method) {
+// request is a message that has to be answered, with what came beside it.
+type request struct {
+	message
+	header    http.Header
+	workspace atlas.ID
+	isModern  bool
+	key       string
+}
+
+// dispatch answers one request, by way of the workspace's mcp-go server unless it calls a tool.
+func (s *Server) dispatch(ctx context.Context, r request) (json.RawMessage, *fault) {
+	switch mcp.MCPMethod(r.method) {
 	case mcp.MethodSubscriptionsListen:
-		return nil, m.fault(codeMethodNotFound, "this server has no subscriptions")
+		return nil, r.fault(codeMethodNotFound, "this server has no subscriptions")
 	case mcp.MethodToolsCall:
-		t, f := s.named(m)
-		if f != nil {
-			return nil, f
-		}
-		if f := compareParams(h, t, m); isModern && f != nil {
-			return nil, f
-		}
-		p = &pending{tool: t, arguments: m.params.Arguments, key: key}
-		// They are checked by us and travel beside the message, not through six decoders.
-		m.params.Arguments = nil
+		return s.callTool(ctx, r)
 	}
-	if !isModern {
-		m.params.Meta = nil // nothing that a legacy client says there has a meaning for us
+	if !r.isModern {
+		r.params.Meta = nil // nothing that a legacy client says there has a meaning for us
 	}
-	result, f := s.mounts.of(s, id).handle(ctx, m, p)
+	result, f := s.mounts.of(s, r.workspace).handle(ctx, r.message)
 	if f != nil {
-		f.id = m.id
+		f.id = r.id
 	}
 	return result, f
+}
+
+// callTool calls a tool and answers as mcp-go does, which would decode the request some times
+// more before it did. No other request comes nearly as often.
+func (s *Server) callTool(ctx context.Context, r request) (json.RawMessage, *fault) {
+	t, f := s.named(r.message)
+	if f != nil {
+		return nil, f
+	}
+	if r.isModern {
+		if f := compareParams(r.header, t, r.message); f != nil {
+			return nil, f
+		}
+	}
+	done := s.run(ctx, t, Invocation{Workspace: r.workspace, Tool: t.name, Arguments: r.params.Arguments, Key: r.key})
+	result, err := encodeCall(done, r.isModern, s.identity)
+	if err != nil {
+		return nil, r.fault(codeInternal, "the answer cannot be written as JSON")
+	}
+	return result, nil
 }
 
 // named finds the tool that a tools/call means.

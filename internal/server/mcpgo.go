@@ -12,8 +12,8 @@ import (
 	"fleet/internal/atlas"
 )
 
-// This file alone knows mcp-go's server package. HTTP, ids, versions, arguments and deadlines
-// are handled in front of it; it is handed one message at a time and always answers.
+// This file alone knows mcp-go's server package. HTTP, ids, versions and calls of tools are
+// handled in front of it; it is handed one message at a time and always answers.
 
 const (
 	serverName   = "fleet-agent"
@@ -24,11 +24,10 @@ const (
 	listMS = 60_000
 )
 
-// mount is the mcp-go server of one workspace; whatever it runs, it runs for that workspace.
+// mount is the mcp-go server of one workspace.
 type mount struct {
-	workspace atlas.ID
-	server    *mcpgo.MCPServer
-	ids       atomic.Uint64
+	server *mcpgo.MCPServer
+	ids    atomic.Uint64
 }
 
 // mounts holds one mount for each workspace that was called since it became active.
@@ -37,15 +36,6 @@ type mounts struct {
 	byID map[atlas.ID]*mount
 }
 
-// pending is a tool's call on its way through mcp-go, in the context.
-type pending struct {
-	tool      *tool
-	arguments json.RawMessage
-	key       string
-}
-
-type pendingKey struct{}
-
 func (ms *mounts) of(s *Server, id atlas.ID) *mount {
 	ms.mu.RLock()
 	m := ms.byID[id]
@@ -53,7 +43,7 @@ func (ms *mounts) of(s *Server, id atlas.ID) *mount {
 	if m != nil {
 		return m
 	}
-	made := newMount(s, id)
+	made := newMount(s)
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
 	if m := ms.byID[id]; m != nil {
@@ -75,43 +65,25 @@ func (ms *mounts) drop(id atlas.ID) {
 	delete(ms.byID, id)
 }
 
-func newMount(s *Server, id atlas.ID) *mount {
-	m := &mount{workspace: id, server: mcpgo.NewMCPServer(serverName, s.config.Version,
+func newMount(s *Server) *mount {
+	m := &mount{server: mcpgo.NewMCPServer(serverName, s.config.Version,
 		mcpgo.WithToolCapabilities(false), mcpgo.WithInstructions(instructions),
 		mcpgo.WithCacheHints(listMS, mcp.CacheScopePrivate))}
-	handler := func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		p := ctx.Value(pendingKey{}).(*pending)
-		done := s.run(ctx, p.tool, Invocation{Workspace: m.workspace, Tool: p.tool.name, Arguments: p.arguments, Key: p.key})
-		return toolResult(done), nil
-	}
 	tools := make([]mcpgo.ServerTool, 0, len(s.tools.names))
 	for _, name := range s.tools.names {
-		tools = append(tools, mcpgo.ServerTool{Tool: s.tools.tools[name].shown, Handler: handler})
+		// It lists them. It never gets to call one, so it needs no handler.
+		tools = append(tools, mcpgo.ServerTool{Tool: s.tools.tools[name].shown})
 	}
 	m.server.AddTools(tools...)
 	return m
 }
 
-func toolResult(done outcome) *mcp.CallToolResult {
-	result := &mcp.CallToolResult{Content: done.content, IsError: done.isError}
-	if done.content == nil {
-		result.Content = []mcp.Content{mcp.TextContent{Type: "text", Text: done.text}}
-	}
-	if done.repositoryText {
-		result.Meta = &mcp.Meta{AdditionalFields: map[string]any{"fleet/repository-text": true}}
-	}
-	return result
-}
-
 // handle gives mcp-go one request under an id that no client can guess to be another's: mcp-go
 // knows what is in flight by the request's id alone, across all clients, and rounds it.
-func (m *mount) handle(ctx context.Context, msg message, p *pending) (json.RawMessage, *fault) {
-	if p != nil {
-		ctx = context.WithValue(ctx, pendingKey{}, p)
-	}
+func (m *mount) handle(ctx context.Context, msg message) (json.RawMessage, *fault) {
 	switch resp := m.server.HandleMessage(ctx, msg.rebuilt(m.ids.Add(1))).(type) {
 	case mcp.JSONRPCResponse:
-		result, err := encodeResult(resp.Result)
+		result, err := json.Marshal(resp.Result)
 		if err != nil {
 			return nil, &fault{code: codeInternal, text: "the answer cannot be written as JSON"}
 		}

@@ -9,8 +9,11 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strconv"
 	"sync"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
@@ -65,6 +68,7 @@ type Config struct {
 type Server struct {
 	config      Config
 	tools       *catalog
+	identity    string // serverInfo, as a member of a modern result's _meta
 	mounts      mounts
 	statusTexts sync.Map // atlas.ID to statusText
 	refusals    throttle // auth.refused events of requests without a valid token
@@ -97,6 +101,11 @@ func New(c Config) (*Server, error) {
 	if s.tools, err = newCatalog(append(own, c.Tools...)); err != nil {
 		return nil, err
 	}
+	info, err := json.Marshal(mcp.Implementation{Name: serverName, Version: c.Version})
+	if err != nil {
+		return nil, err
+	}
+	s.identity = strconv.Quote(mcp.MetaKeyServerInfo) + ":" + string(info)
 	s.callLog.logger = c.Logger
 	return s, nil
 }

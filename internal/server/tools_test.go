@@ -106,7 +106,7 @@ func TestEachToolSetsAllFourAnnotations(t *testing.T) {
 
 func TestADroppedWorkspaceStartsAnew(t *testing.T) {
 	p := open(t)
-	p.call(alpha, "agent_status_get", `{}`)
+	p.listed()
 	before := p.server.mounts.byID[alpha]
 	p.workspaces.deactivate(alpha)
 	p.server.Drop(alpha)
@@ -118,7 +118,7 @@ func TestADroppedWorkspaceStartsAnew(t *testing.T) {
 		t.Error("a late request keeps the server of an inactive workspace")
 	}
 	p.workspaces.activate(alpha)
-	p.call(alpha, "agent_status_get", `{}`)
+	p.listed()
 	if after := p.server.mounts.byID[alpha]; after == nil || after == before {
 		t.Error("a workspace that is active again has its old server, or none")
 	}

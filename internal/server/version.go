@@ -42,7 +42,7 @@ func checkHeader(h http.Header, m message) *fault {
 // "Standard Headers".
 func checkVersion(h http.Header, m message) (isModern bool, f *fault) {
 	header := headerVersion(h)
-	meta, f := metaVersion(m)
+	meta, capable, f := readMeta(m)
 	if f != nil {
 		return false, f
 	}
@@ -64,6 +64,9 @@ func checkVersion(h http.Header, m message) (isModern bool, f *fault) {
 	if missing != "" {
 		return true, m.fault(codeHeaderMismatch, "the header "+missing+" is missing")
 	}
+	if !capable {
+		return true, m.fault(codeInvalidParams, "params._meta must have the object "+mcp.MetaKeyClientCapabilities)
+	}
 	return true, nil
 }
 
@@ -81,24 +84,27 @@ func checkLegacy(header, meta string, m message) (bool, *fault) {
 	return false, nil
 }
 
-// metaVersion reads the version that a modern request carries. Only the exact key counts.
-func metaVersion(m message) (string, *fault) {
+// readMeta reads what a modern request must say of itself: its version, and what its client is
+// capable of. Only the exact keys count.
+func readMeta(m message) (version string, capable bool, f *fault) {
 	if absent(m.params.Meta) {
-		return "", nil
+		return "", false, nil
 	}
 	var meta map[string]json.RawMessage
 	if !isObject(m.params.Meta) || json.Unmarshal(m.params.Meta, &meta) != nil {
-		return "", m.fault(codeInvalidParams, "params._meta must be an object")
+		return "", false, m.fault(codeInvalidParams, "params._meta must be an object")
 	}
 	raw, ok := meta[mcp.MetaKeyProtocolVersion]
 	if !ok {
-		return "", nil
+		return "", false, nil
 	}
-	version, ok := asString(raw)
-	if !ok || version == "" {
-		return "", m.fault(codeInvalidParams, "the protocol version in params._meta must be a string")
+	if version, ok = asString(raw); !ok || version == "" {
+		return "", false, m.fault(codeInvalidParams, "the protocol version in params._meta must be a string")
 	}
-	return version, nil
+	var capabilities mcp.ClientCapabilities
+	raw = meta[mcp.MetaKeyClientCapabilities]
+	capable = isObject(raw) && (string(raw) == "{}" || json.Unmarshal(raw, &capabilities) == nil)
+	return version, capable, nil
 }
 
 // compareHeaders holds Mcp-Method and Mcp-Name to the body, and names the first that is missing.
