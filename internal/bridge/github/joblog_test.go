@@ -3,6 +3,7 @@ package github
 import (
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -32,9 +33,7 @@ func TestJobsWithoutALogSayWhy(t *testing.T) {
 			f, p := newForge(t)
 			h := newLogHost(t)
 			job := f.job(h, 100, "build", "Error: x")
-			for k, v := range c.job {
-				job[k] = v
-			}
+			maps.Copy(job, c.job)
 			f.failing(job)
 			if c.log != nil {
 				c.log(f, h)
@@ -71,9 +70,7 @@ func TestLogsThatCannotBeHadNowAreErrors(t *testing.T) {
 			f, p := newForge(t)
 			h := newLogHost(t)
 			job := f.job(h, 100, "build", "Error: x")
-			for k, v := range c.job {
-				job[k] = v
-			}
+			maps.Copy(job, c.job)
 			f.failing(job)
 			c.log(f, h)
 			_, err := p.FailedLogs(t.Context(), f.repo, target, "")
