@@ -64,7 +64,6 @@ func TestEachHarnessCallsTheToolsOfItsWorkspace(t *testing.T) {
 }
 
 func (c client) run(t *testing.T, f *fleet) {
-	t.Helper()
 	how := registration{workspace: "r/" + strings.ReplaceAll(c.slug(), ".", "-")}
 	f.ship(t, "create", how.workspace)
 	var record recorder
