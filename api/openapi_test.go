@@ -188,6 +188,25 @@ func (c *comparison) value(where string, typ reflect.Type, s *openapi3.SchemaRef
 	}
 }
 
+// An agent that has seen a name once takes it for the same thing elsewhere: stale was an object on
+// answers and a boolean on reviews.
+func TestANameHasOneTypeEverywhere(t *testing.T) {
+	first := map[string]string{}
+	for schema, s := range openAPI(t).Components.Schemas {
+		for name, property := range s.Value.Properties {
+			here := schema + "." + name
+			there, known := first[name]
+			if !known {
+				first[name] = here + " " + strings.Join(property.Value.Type.Slice(), " ")
+				continue
+			}
+			if typ := strings.Join(property.Value.Type.Slice(), " "); !strings.HasSuffix(there, " "+typ) {
+				t.Errorf("%s is a %s, and there is %s", here, typ, there)
+			}
+		}
+	}
+}
+
 func TestEachCodeHasItsStatusInEveryOperation(t *testing.T) {
 	doc := openAPI(t)
 	codes := []api.Code{
