@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"fleet/internal/atlas"
 	"fleet/internal/harness"
 )
 
@@ -88,6 +89,10 @@ func (a *app) harnessInstallCommand() *cobra.Command {
 			names, err := a.chosen(in, args[0])
 			if err != nil {
 				return err
+			}
+			if len(names) == 0 {
+				fmt.Fprintf(a.stdout, "No harness was found. Next: once you have one, %[1]s harness install NAME; for any other that speaks MCP\nover stdio, register the command %[2]s as %[3]s.\n",
+					atlas.Quote(programName()), atlas.Quote(besideUs()), harness.Key)
 			}
 			var failed error
 			for _, name := range names {

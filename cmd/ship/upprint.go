@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os/exec"
-	"path/filepath"
 	"strings"
 
 	"fleet/api"
@@ -33,10 +31,8 @@ func (a *app) printUp(ctx context.Context, ship api.Ship, t *api.WorkspaceName) 
 	dir := id.Dir(ship.Root)
 	p("\nWorkspace %s is active, at %s.\n\nNext:", id.Shell(), clean(dir))
 	step := func(what, command string) { p("  %s\n      %s", what, command) }
-	step("see what an agent there will find:", "(cd "+atlas.Quote(dir)+" && "+atlas.Quote(adapterPath())+" --check)")
-	for _, s := range harnessSteps() {
-		step(s[0], s[1])
-	}
+	step("see what an agent there will find:", "(cd "+atlas.Quote(dir)+" && "+atlas.Quote(besideUs())+" --check)")
+	step("register your harnesses, once (--dry-run shows first what that changes):", atlas.Quote(programName())+" harness install all")
 	step("go into its session and start your harness there (leave it with Ctrl-b d):", a.commandLine(ship.Root, "attach", id.Shell()))
 	step("see who works, and who waits for you:", a.commandLine(ship.Root, "status"))
 	step("stop the ship; sessions live on without it, unless you add --sessions:", a.commandLine(ship.Root, "down"))
@@ -61,27 +57,4 @@ func form(ship api.Ship) []string {
 		"Form: one user, the bridge embedded. Tokens tell agents apart, but any process of this user can read them, and the",
 		"forge credentials too; for the hard form see README, \"What it holds against, and what not\".",
 	}
-}
-
-// adapterPath is agent-mcp as it was built beside this program.
-func adapterPath() string { return filepath.Join(filepath.Dir(executable()), "agent-mcp") }
-
-// harnessSteps gives a registration for each harness that is installed, else how to register
-// any: what it does, and the command.
-func harnessSteps() [][2]string {
-	adapter := atlas.Quote(adapterPath())
-	var steps [][2]string
-	for _, h := range []struct{ program, name, command string }{
-		{"claude", "Claude Code", "claude mcp add -s user fleet-agent -- " + adapter},
-		{"codex", "Codex", "codex mcp add fleet-agent -- " + adapter},
-		{"gemini", "Gemini CLI", "gemini mcp add -s user fleet-agent " + adapter},
-	} {
-		if _, err := exec.LookPath(h.program); err == nil {
-			steps = append(steps, [2]string{"register " + h.name + ", once:", h.command})
-		}
-	}
-	if steps == nil {
-		steps = [][2]string{{"register your harness, once, with an MCP server called fleet-agent over stdio, whose command without arguments is:", adapter}}
-	}
-	return steps
 }
