@@ -64,8 +64,8 @@ func parseKey(text []byte) *rsa.PrivateKey {
 	if key, err := x509.ParsePKCS1PrivateKey(block.Bytes); err == nil {
 		return key
 	}
-	if any, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
-		if key, ok := any.(*rsa.PrivateKey); ok {
+	if parsed, err := x509.ParsePKCS8PrivateKey(block.Bytes); err == nil {
+		if key, ok := parsed.(*rsa.PrivateKey); ok {
 			return key
 		}
 	}

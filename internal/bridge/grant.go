@@ -48,7 +48,7 @@ type grant struct {
 	CreatedAt time.Time           `json:"created_at"`
 }
 
-// verbs gives what the ship may do to repo, and whether it may do anything at all.
+// verbs gives what the ship may do to repo; none: the ship isn't to know that it is there.
 func (g *grant) verbs(repo string) []string {
 	return slices.Concat(g.Repos[repo], g.Repos[api.AllRepos])
 }

@@ -21,8 +21,9 @@ type Repo struct {
 // Provider does one forge's part. Its methods are safe for concurrent use, answer with *api.Error,
 // heed ctx, and are given a cursor that they made, or "". Lists are newest activity first.
 //
-// A method that writes calls the forge at most once. It answers with OutcomeUnknown where the
-// connection broke after the request may have been sent; Find then looks.
+// A method that writes does so at most once, and to no repository but the one that Path belonged to
+// when it was first read: Conflict where another has taken the name. It answers with OutcomeUnknown
+// where the connection broke after the request may have been sent; Find then looks.
 type Provider interface {
 	Info(ctx context.Context, r Repo) (*api.RepoInfo, error)
 	Issues(ctx context.Context, r Repo, state, cursor string) (*api.List[api.IssueItem], error)

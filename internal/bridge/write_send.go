@@ -25,14 +25,9 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 		return nil, auditUnwritable(err)
 	}
 	if err := b.desk.store.begin(i, head); err != nil {
-		unstored := &api.Error{
-			Code: api.Unavailable, Reason: "store_unwritable",
-			Message: "the bridge cannot store what it is about to do, so it did nothing",
-			Hint:    "ask a human to look at the disk of the bridge", Err: err,
-		}
-		i.State, i.Error = intentFailed, unstored
+		i.State, i.Error = intentFailed, storeUnwritable(err)
 		_, _ = b.desk.audit.append(i.outcomeLine())
-		return nil, unstored
+		return nil, i.Error
 	}
 	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
 	i.Written, err = b.ask(ctx, c, i)
@@ -107,4 +102,12 @@ func (b *Broker) head(ctx context.Context, c *order) (string, error) {
 		err = internal(errors.New("the provider gave no commit as a pull's head"))
 	}
 	return sha, err
+}
+
+func storeUnwritable(err error) *api.Error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: "store_unwritable",
+		Message: "the bridge cannot store what it is about to do, so it did nothing",
+		Hint:    "ask a human to look at the disk of the bridge", Err: err,
+	}
 }
