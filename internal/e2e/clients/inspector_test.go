@@ -53,6 +53,7 @@ func (i inspector) script(t *testing.T, transport string) string {
 }
 
 func (i inspector) try(t *testing.T, f *fleet, transport string) {
+	t.Parallel()
 	run := f.start(t, "inspector-"+i.era+"-"+transport, i.script(t, transport))
 	run.wait(t)
 	var open struct{ ProtocolVersion string }
