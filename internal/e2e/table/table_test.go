@@ -92,6 +92,17 @@ func TestAKnownLimitOfAClientThatWorksIsStale(t *testing.T) {
 	}
 }
 
+func TestAClientThatWorksDespiteAKnownLimitFailsItsTest(t *testing.T) {
+	known := limits{ClaudeCode + " 2.1.197": {HTTP: "it is old"}}
+	for version, fails := range map[string]bool{"2.1.197": true, "2.1.332": false} {
+		w := &watched{TB: t}
+		client(w, ClientRow{ClaudeCode, version, HTTP, "2025-11-25", tools, "agent_init"}, known)
+		if w.Failed() != fails {
+			t.Errorf("Claude Code %s, with a limit of 2.1.197: failures %q, want some: %t", version, w.failures, fails)
+		}
+	}
+}
+
 func TestTheKnownLimitsNameRowsOfTheTable(t *testing.T) {
 	if _, err := parseLimits(knownLimits); err != nil {
 		t.Error(err)
