@@ -19,18 +19,19 @@ import (
 // TestTheProductConforms runs the suite against a workspace of a real ship: its tmux session, its
 // token, Fleet's own tools.
 func TestTheProductConforms(t *testing.T) {
-	tryAll(t, table.Conformance, "product", startShip(t))
+	_, at := startShip(t)
+	tryAll(t, table.Conformance, "product", at)
 }
 
 // fleet is a ship that serves an atlas of its own.
 type fleet struct {
-	dir, program string
+	dir, program string // program is the ship; agent-mcp lies beside it
 	env          []string
 }
 
-// startShip builds a ship, lets it serve a workspace, and gives what the ship put into the
-// workspace's session.
-func startShip(t *testing.T) endpoint {
+// startShip builds the two programs, lets the ship serve a workspace, and gives what the ship put
+// into the workspace's session.
+func startShip(t *testing.T) (fleet, endpoint) {
 	t.Helper()
 	// Not t.TempDir: a socket's path must stay under 100 bytes.
 	dir, err := os.MkdirTemp("", "flc")
@@ -42,10 +43,10 @@ func startShip(t *testing.T) endpoint {
 			t.Error(err)
 		}
 	})
-	f := fleet{dir: dir, program: filepath.Join(dir, "ship"), env: []string{
+	f := fleet{dir: dir, program: filepath.Join(dir, "bin", "ship"), env: []string{
 		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1",
 	}}
-	if out, err := exec.Command("go", "build", "-o", f.program, "fleet/cmd/ship").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", filepath.Join(dir, "bin")+"/", "fleet/cmd/ship", "fleet/cmd/agent-mcp").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
 	origin := filepath.Join(dir, "origin")
@@ -62,11 +63,11 @@ func startShip(t *testing.T) endpoint {
 	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		raw, err := os.ReadFile(note)
 		if url, token, ok := strings.Cut(strings.TrimSpace(string(raw)), " "); err == nil && ok {
-			return endpoint{url, token}
+			return f, endpoint{url, token}
 		}
 	}
 	t.Fatal("the workspace's session did not begin")
-	return endpoint{}
+	return f, endpoint{}
 }
 
 // serve starts the ship and waits until it answers; it ends, and its tmux with it, with the test.
