@@ -60,7 +60,7 @@ type ship struct {
 	startedAt  time.Time
 	// bridgeFault is why the embedded bridge isn't there; nil: it is.
 	bridgeFault error
-	logger     *slog.Logger
+	logger      *slog.Logger
 
 	lock       *atlasLock
 	file       atomic.Pointer[atlas.File]
