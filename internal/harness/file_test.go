@@ -4,12 +4,20 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
-func TestModeAndLinksOfAFileAreKept(t *testing.T) {
+func TestModeOwnerAndLinksOfAFileAreKept(t *testing.T) {
 	m := newMachine(t)
 	m.put("dotfiles/claude.json", "{}\n")
+	owner := os.Getuid()
+	if owner == 0 { // who else could give a file away
+		owner = 12345
+		if err := os.Chown(filepath.Join(m.home, "dotfiles/claude.json"), owner, owner); err != nil {
+			t.Fatal(err)
+		}
+	}
 	link := filepath.Join(m.home, ".claude.json")
 	if err := os.Symlink("dotfiles/claude.json", link); err != nil {
 		t.Fatal(err)
@@ -21,8 +29,12 @@ func TestModeAndLinksOfAFileAreKept(t *testing.T) {
 	if text, _ := m.get("dotfiles/claude.json"); !strings.Contains(text, Key) {
 		t.Errorf("the link's target = %s", text)
 	}
-	if info, err := os.Stat(link); err != nil || info.Mode().Perm() != 0o640 {
+	info, err := os.Stat(link)
+	if err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the target's mode is %v, %v; want 0640", info.Mode(), err)
+	}
+	if got := info.Sys().(*syscall.Stat_t).Uid; int(got) != owner {
+		t.Errorf("the target's owner is %d, want %d", got, owner)
 	}
 	m.uninstall("claude")
 	m.is("dotfiles/claude.json", "{}\n")

@@ -83,48 +83,59 @@ func (in *Installer) Uninstall(name string, dry bool) (Outcome, error) {
 	})
 }
 
-// each runs one command on one harness: plan says what becomes of its files.
-func (in *Installer) each(name string, dry bool, plan func(client, []change, *record) ([]*work, []string, error)) (Outcome, error) {
+// planner says what becomes of a harness's files, and what stands in our place and is left.
+type planner func(client, []change, *record) (all []*work, left []string, err error)
+
+// each runs one command on one harness.
+func (in *Installer) each(name string, dry bool, plan planner) (Outcome, error) {
 	c, err := clientNamed(name)
 	if err != nil {
 		return Outcome{}, err
 	}
 	out := Outcome{Name: c.name, Title: c.title, Note: c.note, Files: []string{}}
-	run := func(r *record) error {
-		changes, err := c.changes(in.home, in.adapter)
-		if err != nil {
-			return err
-		}
-		all, left, err := plan(c, changes, r)
-		if err != nil {
-			return err
-		}
-		out.Left = left
-		for _, w := range all {
-			if w.gone {
-				w.out = nil
-			}
-			if w.changed() {
-				out.Files = append(out.Files, w.path)
-				out.Diff += string(diff.Diff(w.path, w.data, w.path, w.out))
-			}
-			if dry {
-				continue
-			}
-			if err := in.carryOut(c.name, r, w); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
 	if dry {
 		r, err := in.record()
 		if err != nil {
 			return out, err
 		}
-		return out, run(r)
+		_, err = in.planned(c, r, plan, &out)
+		return out, err
 	}
-	return out, in.locked(run)
+	return out, in.locked(func(r *record) error {
+		all, err := in.planned(c, r, plan, &out)
+		if err != nil {
+			return err
+		}
+		for _, w := range all {
+			if err := in.carryOut(c.name, r, w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// planned tells in out what plan would change.
+func (in *Installer) planned(c client, r *record, plan planner, out *Outcome) ([]*work, error) {
+	changes, err := c.changes(in.home, in.adapter)
+	if err != nil {
+		return nil, err
+	}
+	all, left, err := plan(c, changes, r)
+	if err != nil {
+		return nil, err
+	}
+	out.Left = left
+	for _, w := range all {
+		if w.gone {
+			w.out = nil
+		}
+		if w.changed() {
+			out.Files = append(out.Files, w.path)
+			out.Diff += string(diff.Diff(w.path, w.data, w.path, w.out))
+		}
+	}
+	return all, nil
 }
 
 // byFile hands the findings of each file to f, in the order of their files' names.

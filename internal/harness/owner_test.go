@@ -71,7 +71,9 @@ func TestWhatTheUserWroteLikeUsStaysTheUsers(t *testing.T) {
 	if s := m.state("claude"); s.State != Installed {
 		t.Errorf("List says %s, want installed", s.State)
 	}
-	m.uninstall("claude")
+	if out := m.uninstall("claude"); len(out.Left) != 1 {
+		t.Errorf("Uninstall left %q, want the user's entry", out.Left)
+	}
 	m.is(".claude.json", mine)
 	m.is(".claude/settings.json", `{"permissions":{"allow":["mcp__fleet-agent__agent_init"]}}`)
 }
@@ -95,9 +97,29 @@ func TestAMovedProgramIsUpdatedInPlace(t *testing.T) {
 				}
 				m.install(c.harness)
 				m.is(c.file, c.during+grown)
+				if grown == "" {
+					m.uninstall(c.harness)
+					m.is(c.file, c.before)
+				}
 			})
 		}
 	}
+}
+
+func TestWhatWasAddedAtSeveralTimesGoesAtOnce(t *testing.T) {
+	m := newMachine(t)
+	if _, err := m.installer("/old/agent-mcp").Install("opencode", false); err != nil {
+		t.Fatal(err)
+	}
+	const file = ".config/opencode/opencode.json"
+	text, _ := m.get(file)
+	m.put(file, strings.Replace(text, "{", "{\n  \"permission\": {\n    \"*\": \"ask\"\n  },", 1))
+	m.install("opencode")
+	if text, _ := m.get(file); strings.Count(text, Key) != 3 || strings.Contains(text, "/old/") {
+		t.Errorf("after the renewal %s =\n%s", file, text)
+	}
+	m.uninstall("opencode")
+	m.is(file, "{\n  \"permission\": {\n    \"*\": \"ask\"\n  }\n}\n")
 }
 
 func TestTheApprovalsThatAUserGaveCodexDoNotMakeAConflict(t *testing.T) {
