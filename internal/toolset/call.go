@@ -1,0 +1,139 @@
+package toolset
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"fleet/api"
+)
+
+// Call runs one tool once, as one process in place's folder. It answers within a second of
+// ctx's end or of the declaration's timeout_seconds, whichever comes first, with every process
+// that the call started, and that stayed in its group, dead. At most four calls run at once in a
+// workspace; others wait for their turn as long as ctx lasts.
+//
+// Whatever goes wrong is a Result with IsError: a refusal has started nothing.
+func (t *Toolset) Call(ctx context.Context, place Place, name string, args json.RawMessage) Result {
+	ready, err := t.tool(name)
+	if err != nil {
+		return refusal(err)
+	}
+	given, err := ready.read(args)
+	if err != nil {
+		return refusal(err)
+	}
+	session, err := t.session(ready, given)
+	if err != nil {
+		return refusal(err)
+	}
+	result := t.perform(ctx, place, ready, given)
+	result.Session = session
+	return result
+}
+
+// session is held to a plain word also where the command never gets it, since it is recorded.
+func (t *Toolset) session(ready *tool, given map[string]any) (string, error) {
+	text, ok := given[t.declared.SessionInput].(string)
+	if !ok {
+		return "", nil
+	}
+	if _, err := word(text); err != nil {
+		return "", ready.refuse(fmt.Sprintf("%q: %v", t.declared.SessionInput, err))
+	}
+	return text, nil
+}
+
+func (t *Toolset) perform(ctx context.Context, place Place, ready *tool, given map[string]any) Result {
+	b, err := t.bounds(place)
+	if err != nil {
+		return refusal(err)
+	}
+	argv, err := t.argv(ready, b, given)
+	if err != nil {
+		return refusal(err)
+	}
+	release, err := t.host.Limiter.acquire(ctx, b.workspace)
+	if err != nil {
+		return refusal(&api.Error{
+			Code: api.Unavailable, Reason: "busy", Message: "other calls of this workspace were still running, so nothing was run",
+			Hint: "wait for them to end and call again",
+		})
+	}
+	defer release()
+	r, failed := t.run(ctx, b.workspace, argv)
+	if failed != nil {
+		return t.failed(failed)
+	}
+	result := t.interpret(ready, argv, given, r)
+	if ready.shown.RepositoryText {
+		result.Meta = map[string]any{t.Name() + "/repository-text": true}
+	}
+	return result
+}
+
+// refusal is the result of a call that started nothing.
+func refusal(err error) Result {
+	var known *api.Error
+	if !errors.As(err, &known) {
+		known = &api.Error{Code: api.Internal, Message: "the call could not be prepared", Err: err}
+	}
+	return Result{Text: []string{known.Text()}, IsError: true, Refused: known.Code == api.Invalid, Err: known.Err}
+}
+
+// failed is the result of a run that told nothing.
+func (t *Toolset) failed(f *failure) Result {
+	return Result{Text: []string{t.Name() + " adapter error: " + f.text}, IsError: true, Err: f.cause}
+}
+
+// Verify runs the declaration's contract check, if it has one, and says how the command breaks
+// it. A toolset that fails is not to be served; it may be verified again.
+func (t *Toolset) Verify(ctx context.Context) error {
+	if t.contract == nil {
+		return nil
+	}
+	argv := t.command
+	for _, a := range t.contract.Args {
+		argv = append(argv[:len(argv):len(argv)], a.Literal)
+	}
+	r, failed := t.run(ctx, "/", argv)
+	if failed == nil {
+		var p payload
+		if p, failed = t.payload(t.contract, r); failed == nil && p.declined {
+			failed = &failure{text: "the command declined: " + string(p.raw)}
+		}
+	}
+	if failed == nil {
+		return nil
+	}
+	err := fmt.Errorf("toolset %s: contract check: %s", t.source, failed.text)
+	if failed.cause != nil {
+		err = fmt.Errorf("%w: %w", err, failed.cause)
+	}
+	return err
+}
+
+// ReadResource runs the tool behind a resource and gives the text in full detail, with its MIME
+// type. A command that declines or breaks its contract is an *api.Error with code Unavailable, an
+// unknown URI one with NotFound; neither is ever the resource's text.
+func (t *Toolset) ReadResource(ctx context.Context, place Place, uri string) (mimeType, text string, err error) {
+	for _, r := range t.declared.Resources {
+		if r.URI != uri {
+			continue
+		}
+		args := json.RawMessage(`{}`)
+		if t.tools[r.Tool].keep != nil {
+			args = json.RawMessage(`{"responseFormat":"detailed"}`)
+		}
+		result := t.Call(ctx, place, r.Tool, args)
+		if result.IsError || result.Refused {
+			return "", "", &api.Error{
+				Code: api.Unavailable, Reason: "resource_failed", Message: "the resource cannot be read: " + result.Text[len(result.Text)-1],
+				Err: result.Err,
+			}
+		}
+		return r.MIMEType, result.Text[len(result.Text)-1], nil
+	}
+	return "", "", &api.Error{Code: api.NotFound, Reason: "unknown_resource", Message: fmt.Sprintf("the toolset %s has no resource %q", t.Name(), uri)}
+}

@@ -1,0 +1,176 @@
+package toolset
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const truncated = "\n[truncated]"
+
+// payload is what a command printed, as one JSON value.
+type payload struct {
+	raw      json.RawMessage
+	declined bool // in the words of its contract
+}
+
+// interpret makes a result of a run, as the tool's declaration reads it.
+func (t *Toolset) interpret(ready *tool, argv []string, given map[string]any, r ran) Result {
+	if !slices.Contains(t.declared.ExitCodes, r.exit) {
+		return t.unexpected(r)
+	}
+	if t.declared.Envelope {
+		return t.enclose(ready, argv, given, r)
+	}
+	whole := strings.ToValidUTF8(string(r.stdout), "\uFFFD")
+	result := Result{Text: []string{cut(whole, t.declared.MaxOutputBytes, r.cut)}}
+	// What was cut cannot be checked, and promises nothing.
+	if ready.Output == outputText || r.cut {
+		return result
+	}
+	p, failed := t.payload(&ready.step, r)
+	if failed != nil {
+		return t.failed(failed)
+	}
+	result.Refused, result.IsError = p.declined, p.declined
+	if bytes.HasPrefix(p.raw, []byte("{")) && !p.declined {
+		result.Structured = p.raw
+	}
+	return result
+}
+
+// unexpected is the result of an exit code outside the contract: what the command had to say.
+func (t *Toolset) unexpected(r ran) Result {
+	said := bytes.TrimSpace(r.stderr)
+	if len(said) == 0 {
+		said = bytes.TrimSpace(r.stdout)
+	}
+	text := cut(strings.ToValidUTF8(string(said), "\uFFFD"), t.declared.MaxOutputBytes, false)
+	if t.declared.Envelope || text == "" {
+		return t.failed(&failure{text: strings.TrimSuffix(fmt.Sprintf("the command ended with exit code %d: %s", r.exit, text), ": ")})
+	}
+	return Result{Text: []string{text}, IsError: true}
+}
+
+// payload checks what was printed against the step's outcomes.
+func (t *Toolset) payload(s *step, r ran) (payload, *failure) {
+	if !slices.Contains(t.declared.ExitCodes, r.exit) {
+		return payload{}, &failure{text: fmt.Sprintf("the command ended with exit code %d", r.exit)}
+	}
+	if r.cut {
+		return payload{}, &failure{text: fmt.Sprintf("the command printed more than %d bytes", len(r.stdout))}
+	}
+	if !utf8.Valid(r.stdout) {
+		return payload{}, &failure{text: "the command printed bytes that are not UTF-8"}
+	}
+	raw := json.RawMessage(bytes.TrimSpace(r.stdout))
+	if s.Output == outputLines {
+		var failed *failure
+		if raw, failed = lines(raw); failed != nil {
+			return payload{}, failed
+		}
+	} else if err := oneValue(raw); err != nil {
+		return payload{}, &failure{text: "the command did not print one JSON value: " + err.Error()}
+	}
+	return s.judge(raw, r.exit)
+}
+
+// lines makes one array of a JSON value a line.
+func lines(raw []byte) (json.RawMessage, *failure) {
+	var values [][]byte
+	for line := range bytes.Lines(raw) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if err := oneValue(line); err != nil {
+			return nil, &failure{text: fmt.Sprintf("line %d of the output is not one JSON value: %v", len(values)+1, err)}
+		}
+		values = append(values, line)
+	}
+	if len(values) == 0 {
+		return nil, &failure{text: "the command printed nothing"}
+	}
+	return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]")), nil
+}
+
+// judge finds the first outcome that fits. A step without outcomes takes any JSON value.
+func (s *step) judge(raw json.RawMessage, exit int) (payload, *failure) {
+	var value any
+	if err := json.Unmarshal(raw, &value); err != nil {
+		return payload{}, &failure{text: "the command printed JSON that cannot be held: " + err.Error()}
+	}
+	if len(s.outcomes) == 0 {
+		return payload{raw: raw}, nil
+	}
+	var found Faults
+	for _, o := range s.outcomes {
+		if !o.exit[exit] {
+			continue
+		}
+		misfits := problems(o.schema.Validate(value))
+		if len(misfits) == 0 {
+			return payload{raw: raw, declined: o.decline}, nil
+		}
+		if found == nil {
+			found = misfits
+		}
+	}
+	text := fmt.Sprintf("the payload at exit code %d is not one of the contract's", exit)
+	if found != nil {
+		text += ": " + strings.Join(found[:min(len(found), 4)], "; ")
+	}
+	return payload{}, &failure{text: text}
+}
+
+// follow says how reports do not repeat the paths that were asked for. See reports_follow in the
+// schema of toolsets.
+func (s *step) follow(raw json.RawMessage, asked any) *failure {
+	var reports []struct {
+		Type *string `json:"type"`
+		Path string  `json:"path"`
+	}
+	if err := json.Unmarshal(raw, &reports); err != nil {
+		return &failure{text: "the reports have no paths"}
+	}
+	paths, _ := asked.([]any)
+	for i, path := range paths {
+		if len(reports) > 0 && reports[0].Type != nil && reports[0].Path == path {
+			reports = reports[1:]
+		} else if !slices.ContainsFunc(paths[:i], func(earlier any) bool { return sameFile(earlier, path) }) {
+			return &failure{text: fmt.Sprintf("the reports do not follow the paths: path %d has none in its place", i+1)}
+		}
+	}
+	if len(reports) > 1 || len(reports) == 1 && reports[0].Type != nil {
+		return &failure{text: "there are reports about paths that nobody asked for"}
+	}
+	return nil
+}
+
+func sameFile(a, b any) bool {
+	if a == b {
+		return true
+	}
+	one, err := os.Stat(fmt.Sprint(a))
+	if err != nil {
+		return false
+	}
+	other, err := os.Stat(fmt.Sprint(b))
+	return err == nil && os.SameFile(one, other)
+}
+
+// cut bounds a text on a rune's boundary and says so; over tells that more of it was dropped.
+func cut(text string, limit int, over bool) string {
+	if len(text) <= limit && !over {
+		return text
+	}
+	end := min(len(text), limit-len(truncated))
+	for end > 0 && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	return text[:end] + truncated
+}

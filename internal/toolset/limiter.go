@@ -1,0 +1,63 @@
+package toolset
+
+import (
+	"context"
+	"sync"
+)
+
+const defaultAtOnce = 4
+
+// Limiter bounds how many processes run at once for each workspace. The zero Limiter allows four,
+// and one Limiter serves all toolsets of a ship. It is safe for concurrent use.
+type Limiter struct {
+	// AtOnce is the bound; 0 means 4. There is no "unlimited". It is read at the first call.
+	AtOnce int
+
+	mu   sync.Mutex
+	lots map[string]*lot
+}
+
+// lot is one workspace's slots. It lives while somebody holds or wants one.
+type lot struct {
+	slots chan struct{}
+	users int
+}
+
+// acquire waits for a slot of key until ctx ends. Each acquired slot is given back once.
+func (l *Limiter) acquire(ctx context.Context, key string) (release func(), err error) {
+	at := l.enter(key)
+	select {
+	case at.slots <- struct{}{}:
+		return func() { <-at.slots; l.leave(key) }, nil
+	case <-ctx.Done():
+		l.leave(key)
+		return nil, ctx.Err()
+	}
+}
+
+func (l *Limiter) enter(key string) *lot {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at := l.lots[key]
+	if at == nil {
+		if l.lots == nil {
+			l.lots = map[string]*lot{}
+		}
+		n := l.AtOnce
+		if n <= 0 {
+			n = defaultAtOnce
+		}
+		at = &lot{slots: make(chan struct{}, n)}
+		l.lots[key] = at
+	}
+	at.users++
+	return at
+}
+
+func (l *Limiter) leave(key string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.lots[key].users--; l.lots[key].users == 0 {
+		delete(l.lots, key)
+	}
+}
