@@ -39,8 +39,10 @@ func (s *session) exchange(c *call) error {
 		case err != nil && !c.unsent(err):
 			return s.broken(c.ctx, err)
 		case err != nil:
-			moved, why := s.wait(c, t, pause)
-			if time.Now().Add(pause).After(deadline) {
+			// The last attempt is made when the patience ends, not a pause before.
+			left := time.Until(deadline)
+			moved, why := s.wait(c, t, min(pause, left))
+			if left <= 0 {
 				return s.notRunning(t, errors.Join(why, err))
 			}
 			if why == nil {
