@@ -170,10 +170,14 @@ func copilot(h home, adapter string) ([]change, error) {
 // cursor: https://cursor.com/docs/mcp, /cli/reference/permissions and /reference/permissions. A
 // list in permissions.json would replace the editor's own, so it is not made.
 func cursor(h home, adapter string) ([]change, error) {
-	cli := filepath.Join(cursorFolder(h), "cli-config.json")
-	if h.getenv("XDG_CONFIG_HOME") != "" {
-		cli = filepath.Join(h.config(), "cursor", "cli-config.json")
+	settings := cursorFolder(h)
+	switch {
+	case h.getenv("CURSOR_CONFIG_DIR") != "":
+		settings = h.env("CURSOR_CONFIG_DIR")
+	case h.getenv("XDG_CONFIG_HOME") != "":
+		settings = filepath.Join(h.config(), "cursor")
 	}
+	cli := filepath.Join(settings, "cli-config.json")
 	all := []change{jsonChange{
 		place: place{filepath.Join(cursorFolder(h), "mcp.json"), entry}, path: []string{"mcpServers", Key},
 		value: server{"stdio", adapter, []string{}, map[string]string{}},
@@ -200,7 +204,10 @@ func amp(h home, adapter string) ([]change, error) {
 		Tool   string `json:"tool"`
 		Action string `json:"action"`
 	}
-	path := h.pick(filepath.Join(ampFolder(h), "settings.json"), filepath.Join(ampFolder(h), "settings.jsonc"))
+	path := h.env("AMP_SETTINGS_FILE")
+	if h.getenv("AMP_SETTINGS_FILE") == "" {
+		path = h.pick(filepath.Join(ampFolder(h), "settings.json"), filepath.Join(ampFolder(h), "settings.jsonc"))
+	}
 	all := []change{jsonChange{place: place{path, entry}, path: []string{"amp.mcpServers", Key}, value: command{adapter, []string{}}}}
 	for _, tool := range unasked() {
 		all = append(all, jsonChange{

@@ -167,6 +167,22 @@ func TestEachHarnesssOwnHomeIsHonoured(t *testing.T) {
 			t.Errorf("Install(%s) wrote no %s", name, want)
 		}
 	}
+	m.env["AMP_SETTINGS_FILE"] = filepath.Join(m.home, "amp.json")
+	m.install("amp")
+	if text, _ := m.get("amp.json"); !strings.Contains(text, Key) {
+		t.Errorf("amp.json = %s", text)
+	}
+	const list = `{"permissions": {"allow": []}}`
+	m.put("at/XDG_CONFIG_HOME/cursor/cli-config.json", list)
+	m.put("at/CURSOR_CONFIG_DIR/cli-config.json", list)
+	m.env["CURSOR_CONFIG_DIR"] = filepath.Join(m.home, "at/CURSOR_CONFIG_DIR")
+	m.install("cursor")
+	m.is("at/XDG_CONFIG_HOME/cursor/cli-config.json", list)
+	delete(m.env, "CURSOR_CONFIG_DIR")
+	m.install("cursor")
+	for _, name := range []string{"at/XDG_CONFIG_HOME/cursor", "at/CURSOR_CONFIG_DIR"} {
+		m.is(name+"/cli-config.json", `{"permissions": {"allow": ["Mcp(fleet-agent:agent_init)", "Mcp(fleet-agent:agent_status)"]}}`)
+	}
 	m.env["XDG_CONFIG_HOME"] = "relative"
 	if got := m.state("opencode").File; got != filepath.Join(m.home, ".config/opencode/opencode.json") {
 		t.Errorf("with a relative XDG_CONFIG_HOME opencode's file is %s", got)

@@ -21,7 +21,8 @@ type Config struct {
 	// Home is the user's home directory.
 	Home string
 	// Getenv and LookPath are os.Getenv and exec.LookPath. Of the environment these are read:
-	// XDG_CONFIG_HOME, XDG_STATE_HOME, CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, COPILOT_HOME.
+	// XDG_CONFIG_HOME, XDG_STATE_HOME, CLAUDE_CONFIG_DIR, CODEX_HOME, GEMINI_CLI_HOME, COPILOT_HOME,
+	// CURSOR_CONFIG_DIR, AMP_SETTINGS_FILE.
 	Getenv   func(string) string
 	LookPath func(string) (string, error)
 	// Adapter is the absolute path of agent-mcp.
