@@ -3,6 +3,7 @@ package server
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -168,9 +169,10 @@ func (p *port) serves(t *testing.T, after string) {
 }
 
 // reaches says that a request goes to the endpoint of a workspace, whether or not there is one of
-// that name. An escaped slash separates nothing.
+// that name. An escaped slash separates nothing, and net/url's EscapedPath loses the escape where
+// other bytes lack theirs.
 func reaches(r *http.Request) bool {
-	parts := strings.Split(r.URL.EscapedPath(), "/")
+	parts := strings.Split(cmp.Or(r.URL.RawPath, r.URL.Path), "/")
 	return r.Method == http.MethodPost && len(parts) == 5 && parts[0] == "" && parts[1] == "workspaces" && parts[2] != "" && parts[3] != "" && parts[4] == "mcp"
 }
 
