@@ -33,10 +33,8 @@ func (h Host) command(atlas []string, d declaration) ([]string, error) {
 	if len(prefix) == 0 {
 		return nil, errors.New("it names no command; give it one in atlas.json")
 	}
-	for _, part := range prefix {
-		if strings.ContainsRune(part, 0) || part == "" {
-			return nil, fmt.Errorf("the command %q has an empty part or one with a NUL", prefix)
-		}
+	if strings.ContainsRune(strings.Join(prefix, ""), 0) {
+		return nil, errors.New("the command holds a NUL")
 	}
 	program, err := h.program(prefix[0])
 	if err != nil {

@@ -101,7 +101,11 @@ func (t *Toolset) prepareStep(at string, d stepDeclaration) (step, Faults) {
 
 // compile makes a schema that may refer to the file's own $defs.
 func (t *Toolset) compile(schema json.RawMessage) (*jsonschema.Schema, error) {
-	doc, err := json.Marshal(map[string]any{"$defs": t.declared.Defs, "schema": schema})
+	whole := map[string]any{"schema": schema}
+	if t.declared.Defs != nil {
+		whole["$defs"] = t.declared.Defs
+	}
+	doc, err := json.Marshal(whole)
 	if err != nil {
 		return nil, err
 	}
