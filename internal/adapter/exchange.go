@@ -24,6 +24,9 @@ const (
 // A call is sent a second time only where that cannot do it twice: where nothing of it was
 // written, and after a 401.
 func (s *session) exchange(c *call) error {
+	if c.batch && s.negotiated() != batchVersion {
+		return noBatches() // known only now, behind the initialize before it
+	}
 	deadline := time.Now().Add(s.patience(c))
 	timeout := time.AfterFunc(s.config.AnswerTimeout, func() { c.cancel(errTimeout) })
 	defer timeout.Stop()
@@ -75,7 +78,7 @@ func (s *session) post(c *call, t *target) (*http.Response, error) {
 		Body: c.body(), GetBody: func() (io.ReadCloser, error) { return c.body(), nil },
 		ContentLength: int64(len(c.line)),
 	}
-	return s.transport.RoundTrip(req.WithContext(c.ctx))
+	return read(s.transport.RoundTrip(req.WithContext(c.ctx)))
 }
 
 // wait sleeps and looks whether the ship has moved. An error may pass: a ship that has moved

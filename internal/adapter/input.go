@@ -47,7 +47,7 @@ func (s *session) takeMessage(line []byte, m message) {
 		if _, ok := idKey(id); !ok {
 			id = s.unknownID()
 		}
-		s.invalid(id, "the message is no request, no notification and no response; an id is a string or a number")
+		s.invalid(id, notAMessage)
 	case m.method == methodCancelled && kind == notification:
 		s.cancelled(m)
 	case s.outside != nil:
@@ -75,6 +75,9 @@ func (s *session) unknownID() []byte {
 	return []byte("null")
 }
 
+// notAMessage is why a malformed object is refused.
+const notAMessage = "the message is no request, no notification and no response; an id is a string or a number"
+
 func (s *session) invalid(id []byte, why string) {
 	s.log.say("refused a line: " + why)
 	s.out.write((&failure{code: codeInvalid, message: why}).line(id))
@@ -93,44 +96,65 @@ func (s *session) tooLong(long *skim) {
 	}
 }
 
-// takeBatch forwards an array where the negotiated revision has batches, and otherwise refuses
-// each request in it.
+// takeBatch takes in an array. Each element with an id is answered under it, and where there is
+// none, elements that are no message get one error together. The array is forwarded if the
+// revision has batches; see exchange.
 func (s *session) takeBatch(line []byte) {
-	legal := s.negotiated() == batchVersion
 	c := newCall(line)
 	c.batch = true
-	count := 0
+	empty, unfit := true, false
 	elements(line, func(one []byte) {
-		count++
-		if one[0] != '{' {
-			return
+		empty = false
+		var m message // malformed where the element is no object
+		if one[0] == '{' {
+			m = parse(one)
 		}
-		m := parse(one)
-		switch m.kind() {
-		case request:
-			c.ask(m.id)
-			if !legal {
-				s.invalid(m.id, "this revision of MCP has no batches; send one message a line")
-			}
-		case notification:
+		_, identified := idKey(m.id)
+		switch kind := m.kind(); {
+		case kind == response:
+		case kind == notification:
 			if m.method == methodCancelled {
 				s.cancelled(m)
 			}
+		case identified:
+			c.ask(m.id)
+		default:
+			unfit = true
 		}
 	})
 	switch {
-	case count == 0:
+	case empty:
 		s.invalid(s.unknownID(), "an empty batch")
-	case !legal && len(c.asked) == 0:
-		s.log.say("passed over a batch without requests; this revision of MCP has none")
-	case !legal:
+		return
+	case unfit && len(c.asked) == 0:
+		s.invalid(s.unknownID(), "a message in a batch is a JSON object")
+	}
+	switch {
 	case s.outside != nil:
-		s.out.write(s.outside.answerAll(line))
+		s.answerOutside(c)
 	case len(c.asked) == 0:
 		s.dispatch(c, notification)
 	default:
 		s.dispatch(c, request)
 	}
+}
+
+// answerOutside answers a batch outside every workspace, where each answer is known at once.
+func (s *session) answerOutside(c *call) {
+	if s.negotiated() == batchVersion {
+		if answers := s.outside.answerAll(c.line); answers != nil {
+			s.out.write(answers)
+		}
+		return
+	}
+	for _, a := range c.asked {
+		s.out.write(noBatches().line(a.id))
+	}
+}
+
+// noBatches is the error for a request in an array where the revision has none.
+func noBatches() *failure {
+	return &failure{code: codeInvalid, message: "this revision of MCP has no batches; send one message a line"}
 }
 
 // cancelled ends the request that m names. Nothing is forwarded: closing the POST is the

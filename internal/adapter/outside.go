@@ -128,19 +128,25 @@ func (o *outside) complete() complete {
 	return complete{"complete", 0, "private", map[string]any{"io.modelcontextprotocol/serverInfo": o.server()}}
 }
 
-// answerAll answers the requests of a batch with a batch.
+// answerAll answers a batch with a batch, nil where nothing in it has an id to be answered under.
 func (o *outside) answerAll(batch []byte) []byte {
-	line := []byte{'['}
+	var line []byte
 	elements(batch, func(one []byte) {
 		if one[0] != '{' {
 			return
 		}
-		if m := parse(one); m.kind() == request {
-			if len(line) > 1 {
-				line = append(line, ',')
-			}
-			line = append(line, o.answer(m)...)
+		m := parse(one)
+		_, identified := idKey(m.id)
+		switch kind := m.kind(); {
+		case kind == request:
+			line = append(append(line, ','), o.answer(m)...)
+		case kind == malformed && identified:
+			line = append(append(line, ','), (&failure{code: codeInvalid, message: notAMessage}).line(m.id)...)
 		}
 	})
+	if line == nil {
+		return nil
+	}
+	line[0] = '['
 	return append(line, ']')
 }
