@@ -109,6 +109,12 @@ func readRequests(input []byte) (found []*http.Request, whole bool) {
 		if _, err := io.Copy(io.Discard, r.Body); err != nil {
 			return found, false
 		}
+		if r.Method == http.MethodPost {
+			// RFC 9112 §2.2: old clients end the body of a POST with a line end. net/http
+			// looks at four bytes.
+			peeked, _ := from.Peek(4)
+			_, _ = from.Discard(len(peeked) - len(bytes.TrimLeft(peeked, "\r\n")))
+		}
 	}
 }
 
