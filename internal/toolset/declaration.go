@@ -7,21 +7,20 @@ import (
 
 // declaration is one file, as api/toolset.schema.json describes it.
 type declaration struct {
-	Toolset         string                     `json:"toolset"`
-	Command         []string                   `json:"command"`
-	CommandVariable string                     `json:"command_variable"`
-	Program         string                     `json:"program"`
-	PassEnv         []string                   `json:"pass_env"`
-	Env             map[string]string          `json:"env"`
-	ExitCodes       []int                      `json:"exit_codes"`
-	TimeoutSeconds  int                        `json:"timeout_seconds"`
-	MaxOutputBytes  int                        `json:"max_output_bytes"`
-	Envelope        bool                       `json:"envelope"`
-	SessionInput    string                     `json:"session_input"`
-	Defs            map[string]json.RawMessage `json:"$defs"`
-	Contract        *stepDeclaration           `json:"contract"`
-	Tools           []toolDeclaration          `json:"tools"`
-	Resources       []resourceDeclaration      `json:"resources"`
+	Toolset         string                `json:"toolset"`
+	Command         []string              `json:"command"`
+	CommandVariable string                `json:"command_variable"`
+	Program         string                `json:"program"`
+	PassEnv         []string              `json:"pass_env"`
+	Env             map[string]string     `json:"env"`
+	ExitCodes       []int                 `json:"exit_codes"`
+	TimeoutSeconds  int                   `json:"timeout_seconds"`
+	MaxOutputBytes  int                   `json:"max_output_bytes"`
+	Envelope        bool                  `json:"envelope"`
+	SessionInput    string                `json:"session_input"`
+	Contract        *stepDeclaration      `json:"contract"`
+	Tools           []toolDeclaration     `json:"tools"`
+	Resources       []resourceDeclaration `json:"resources"`
 }
 
 // stepDeclaration is one way of running the command and of reading what it prints.
@@ -44,9 +43,8 @@ type toolDeclaration struct {
 }
 
 type outcomeDeclaration struct {
-	Exit   []int           `json:"exit"`
-	Schema json.RawMessage `json:"schema"`
-	Error  bool            `json:"error"`
+	Exit  []int `json:"exit"`
+	Error bool  `json:"error"`
 }
 
 type resourceDeclaration struct {

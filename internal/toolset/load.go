@@ -83,7 +83,7 @@ func load(host Host, ref atlas.Toolset) (*Toolset, error) {
 	if t.declared, err = parse(raw); err != nil {
 		return nil, err
 	}
-	if err := t.prepare(); err != nil {
+	if err := t.prepare(raw); err != nil {
 		return nil, err
 	}
 	if t.command, err = host.command(ref.Command, t.declared); err != nil {

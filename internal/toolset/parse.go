@@ -29,7 +29,7 @@ func parse(raw []byte) (declaration, error) {
 		return declaration{}, Faults{"$: " + err.Error()}
 	}
 	faults := duplicates(raw)
-	schema, err := compile(api.ToolsetSchema(), "")
+	schema, err := compile(api.ToolsetSchema())
 	if err != nil {
 		return declaration{}, fmt.Errorf("compile the schema of toolsets: %w", err)
 	}
@@ -132,8 +132,9 @@ func jsonPath(location []string) string {
 	return out.String()
 }
 
-// compile makes a schema that may refer to nothing outside itself: no file, no network.
-func compile(raw []byte, at string) (*jsonschema.Schema, error) {
+// newCompiler takes one document, whose schemas may refer to nothing outside it: no file, no
+// network.
+func newCompiler(raw []byte) (*jsonschema.Compiler, error) {
 	doc, err := jsonschema.UnmarshalJSON(bytes.NewReader(raw))
 	if err != nil {
 		return nil, err
@@ -141,10 +142,15 @@ func compile(raw []byte, at string) (*jsonschema.Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.DefaultDraft(jsonschema.Draft2020)
 	c.UseLoader(jsonschema.SchemeURLLoader{})
-	if err := c.AddResource(schemaBase, doc); err != nil {
+	return c, c.AddResource(schemaBase, doc)
+}
+
+func compile(raw []byte) (*jsonschema.Schema, error) {
+	c, err := newCompiler(raw)
+	if err != nil {
 		return nil, err
 	}
-	return c.Compile(schemaBase + at)
+	return c.Compile(schemaBase)
 }
 
 // problems turns the validator's findings into lines, in a fixed order. Only its leaves say what

@@ -42,18 +42,21 @@ type tool struct {
 	keep   fields // of a concise result; nil where there is none
 }
 
-// prepare compiles every schema. Its error is a Faults.
-func (t *Toolset) prepare() error {
+// prepare compiles every schema of the file, whose text is raw. Its error is a Faults.
+func (t *Toolset) prepare(raw []byte) error {
+	compiler, err := newCompiler(raw)
+	if err != nil {
+		return Faults{"$: " + err.Error()}
+	}
 	var found Faults
 	t.tools = map[string]*tool{}
 	for i, d := range t.declared.Tools {
-		at := fmt.Sprintf("$.tools[%d]", i)
-		ready, faults := t.prepareTool(at, d)
+		ready, faults := t.prepareTool(compiler, i, d)
 		found = append(found, faults...)
 		t.tools[d.Name] = ready
 	}
 	if c := t.declared.Contract; c != nil {
-		ready, faults := t.prepareStep("$.contract", *c)
+		ready, faults := prepareStep(compiler, "$.contract", "#/contract", *c)
 		found = append(found, faults...)
 		t.contract = &ready
 	}
@@ -63,11 +66,12 @@ func (t *Toolset) prepare() error {
 	return nil
 }
 
-func (t *Toolset) prepareTool(at string, d toolDeclaration) (*tool, Faults) {
-	s, found := t.prepareStep(at, d.stepDeclaration)
+func (t *Toolset) prepareTool(c *jsonschema.Compiler, i int, d toolDeclaration) (*tool, Faults) {
+	at := fmt.Sprintf("$.tools[%d]", i)
+	s, found := prepareStep(c, at, fmt.Sprintf("#/tools/%d", i), d.stepDeclaration)
 	ready := &tool{step: s, inputs: d.inputs(), keep: keeping(d.Concise)}
 	var err error
-	if ready.input, err = compile(d.Input, ""); err != nil {
+	if ready.input, err = compile(d.Input); err != nil {
 		found = append(found, schemaFaults(at+".input", err)...)
 	}
 	var compact bytes.Buffer
@@ -82,11 +86,12 @@ func (t *Toolset) prepareTool(at string, d toolDeclaration) (*tool, Faults) {
 	return ready, found
 }
 
-func (t *Toolset) prepareStep(at string, d stepDeclaration) (step, Faults) {
+// prepareStep compiles schemas within the file, so that they may refer to its $defs.
+func prepareStep(c *jsonschema.Compiler, at, pointer string, d stepDeclaration) (step, Faults) {
 	ready := step{stepDeclaration: d}
 	var found Faults
 	for i, o := range d.Outcomes {
-		schema, err := t.compile(o.Schema)
+		schema, err := c.Compile(fmt.Sprintf("%s%s/outcomes/%d/schema", schemaBase, pointer, i))
 		if err != nil {
 			found = append(found, schemaFaults(fmt.Sprintf("%s.outcomes[%d].schema", at, i), err)...)
 		}
@@ -97,19 +102,6 @@ func (t *Toolset) prepareStep(at string, d stepDeclaration) (step, Faults) {
 		ready.outcomes = append(ready.outcomes, outcome{exit: exit, schema: schema, decline: o.Error})
 	}
 	return ready, found
-}
-
-// compile makes a schema that may refer to the file's own $defs.
-func (t *Toolset) compile(schema json.RawMessage) (*jsonschema.Schema, error) {
-	whole := map[string]any{"schema": schema}
-	if t.declared.Defs != nil {
-		whole["$defs"] = t.declared.Defs
-	}
-	doc, err := json.Marshal(whole)
-	if err != nil {
-		return nil, err
-	}
-	return compile(doc, "#/schema")
 }
 
 // schemaFaults words what is wrong with a schema without the validator's own ids.
