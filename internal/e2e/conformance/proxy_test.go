@@ -3,6 +3,9 @@
 package conformance_test
 
 import (
+	"bytes"
+	"io"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
@@ -20,7 +23,7 @@ func withToken(t *testing.T, at endpoint) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	far := httptest.NewServer(&httputil.ReverseProxy{
+	proxy := &httputil.ReverseProxy{
 		FlushInterval: -1,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = target.Scheme, target.Host
@@ -28,7 +31,17 @@ func withToken(t *testing.T, at endpoint) string {
 			r.Out.Host = r.In.Host
 			r.Out.Header.Set("Authorization", "Bearer "+at.token)
 		},
-	})
+	}
+	far := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		// net/http closes a request's body once its answer begins. A proxy that still looks for the
+		// body's end then drops its connection to the ship, and the answer with it.
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return // the client is gone
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		proxy.ServeHTTP(w, r)
+	}))
 	t.Cleanup(far.Close)
 	return far.URL + "/mcp"
 }
