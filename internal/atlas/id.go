@@ -75,7 +75,29 @@ func Quote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, special) {
 		return s
 	}
+	if strings.ContainsFunc(s, unprintable) {
+		return quoteBytes(s)
+	}
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
+
+// unprintable is true for what would not reach a shell by way of a screen: what a program that
+// prints leaves out, or a person cannot copy.
+func unprintable(r rune) bool { return r == utf8.RuneError || r != ' ' && !unicode.IsGraphic(r) }
+
+// quoteBytes writes s with dollar-single-quotes (POSIX.1-2024, XCU 2.2.4), in which every byte
+// that is special or unprintable is an octal number: a shell that does not know them reads one
+// word too.
+func quoteBytes(s string) string {
+	var out strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c > '~' || c == '\'' || c == '\\' {
+			fmt.Fprintf(&out, `\%03o`, c)
+		} else {
+			out.WriteByte(c)
+		}
+	}
+	return "$'" + out.String() + "'"
 }
 
 // Tag is repo and name, each percent-escaped: printable ASCII with one slash and without quotes,
