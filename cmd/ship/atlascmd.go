@@ -11,7 +11,6 @@ import (
 	"slices"
 	"sort"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -226,12 +225,12 @@ func (a *app) printRepos(w io.Writer, repos map[string]atlas.Repo) {
 		names = append(names, name)
 	}
 	sort.Strings(names)
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "REPO\tFORGE\tURL")
+	var t table
+	t.row("REPO", "FORGE", "URL")
 	for _, name := range names {
-		fmt.Fprintf(table, "%s\t%s\t%s\n", clean(name), repos[name].Forge, clean(repos[name].URL))
+		t.row(name, repos[name].Forge, repos[name].URL)
 	}
-	_ = table.Flush()
+	t.print(w)
 }
 
 func (a *app) repoRemoveCommand() *cobra.Command {

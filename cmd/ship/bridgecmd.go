@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -177,12 +176,12 @@ func (a *app) printGrants(w io.Writer, grants []api.Grant) {
 		fmt.Fprintf(w, "No ship may do anything here yet. Next: %s\n", a.next("bridge", "grant", "SHIP --repo NAME --verbs read,comment,review"))
 		return
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "SHIP\tMAY")
+	var t table
+	t.row("SHIP", "MAY")
 	for _, g := range grants {
-		fmt.Fprintf(table, "%s\t%s\n", clean(g.Ship), grantText(g.Repos))
+		t.row(g.Ship, grantText(g.Repos))
 	}
-	_ = table.Flush()
+	t.print(w)
 }
 
 func (a *app) bridgeVerifyCommand() *cobra.Command {

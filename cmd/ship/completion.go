@@ -22,7 +22,8 @@ func (a *app) completer(positions ...func() []string) func(*cobra.Command, []str
 	}
 }
 
-// workspaceNames lists the atlas's workspaces as REPO/NAME.
+// workspaceNames lists the atlas's workspaces as REPO/NAME, but for those whose name shows as
+// another: a shell would put onto the terminal what no person sees.
 func (a *app) workspaceNames() []string {
 	root, err := a.root()
 	if err != nil {
@@ -32,7 +33,7 @@ func (a *app) workspaceNames() []string {
 	dirs, _ := filepath.Glob(filepath.Join(root, "*", "*"))
 	for _, dir := range dirs {
 		id, err := atlas.NewID(filepath.Base(filepath.Dir(dir)), filepath.Base(dir))
-		if err == nil && atlas.CheckWorkspace(root, id) == nil {
+		if err == nil && atlas.CheckWorkspace(root, id) == nil && clean(id.String()) == id.String() {
 			names = append(names, id.String())
 		}
 	}
@@ -51,7 +52,9 @@ func (a *app) repoNames() []string {
 	}
 	var names []string
 	for name := range f.Repos {
-		names = append(names, name)
+		if clean(name) == name {
+			names = append(names, name)
+		}
 	}
 	sort.Strings(names)
 	return names

@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -99,12 +98,12 @@ func printCredentials(w io.Writer, list []bridge.StoredCredential) {
 		fmt.Fprintln(w, "No credentials are kept. Next: ship credential add HOST <FILE-WITH-THE-TOKEN")
 		return
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "HOST\tFINGERPRINT\tCHANGED\tFAULT")
+	var t table
+	t.row("HOST", "FINGERPRINT", "CHANGED", "FAULT")
 	for _, c := range list {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", clean(c.Host), c.Fingerprint, seen(&c.UpdatedAt, time.Now()), clean(c.Fault))
+		t.row(c.Host, c.Fingerprint, seen(&c.UpdatedAt, time.Now()), c.Fault)
 	}
-	_ = table.Flush()
+	t.print(w)
 }
 
 func (a *app) credentialRemoveCommand() *cobra.Command {

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -38,12 +36,12 @@ func printList(w io.Writer, all []api.Workspace) {
 		fmt.Fprintln(w, "No workspaces yet. Next: ship create REPO/NAME")
 		return
 	}
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WORKSPACE\tACTIVE\tBRANCH\tHEAD\tPATH")
+	var t table
+	t.row("WORKSPACE", "ACTIVE", "BRANCH", "HEAD", "PATH")
 	for _, ws := range all {
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", workspaceName(ws), activity(ws), clean(deref(ws.Branch, "-")), shortHead(ws), clean(ws.Path))
+		t.row(workspaceName(ws), activity(ws), deref(ws.Branch, "-"), shortHead(ws), ws.Path)
 	}
-	_ = table.Flush()
+	t.print(w)
 }
 
 func workspaceName(ws api.Workspace) string {
@@ -124,7 +122,7 @@ func (a *app) status(ctx context.Context, only *api.WorkspaceName) (api.Ship, ap
 func printStatus(w, shown io.Writer, ship api.Ship, all []api.Workspace, detailed bool) {
 	now := time.Now()
 	for _, problem := range ship.Problems {
-		fmt.Fprintln(w, colour(shown, "31", "! "+clean(problem)))
+		fmt.Fprintln(w, colour(shown, broken, "! "+clean(problem)))
 	}
 	if ship.Version != build.Version() {
 		fmt.Fprintf(w, "! the running ship is version %s, this program is %s\n", clean(ship.Version), build.Version())
@@ -144,15 +142,13 @@ func printStatus(w, shown io.Writer, ship api.Ship, all []api.Workspace, detaile
 // printStatusTable lays the table out first and colours whole lines after, since a colour's
 // bytes would count as width.
 func printStatusTable(w, shown io.Writer, all []api.Workspace, now time.Time) {
-	var plain bytes.Buffer
-	table := tabwriter.NewWriter(&plain, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "WORKSPACE\tSTATE\tSINCE\tAGENT\tDOING")
+	var t table
+	t.row("WORKSPACE", "STATE", "SINCE", "AGENT", "DOING")
 	for _, ws := range all {
 		state, since, who, what := summary(ws, now)
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\n", workspaceName(ws), state, since, who, what)
+		t.row(workspaceName(ws), state, since, who, what)
 	}
-	_ = table.Flush()
-	for i, line := range strings.Split(strings.TrimRight(plain.String(), "\n"), "\n") {
+	for i, line := range t.lines() {
 		code := ""
 		if i > 0 && all[i-1].Active && all[i-1].Agent != nil {
 			code = stateColour(all[i-1].Agent.State)
@@ -190,8 +186,8 @@ func pane(ws api.Workspace) string {
 }
 
 func printDetails(w io.Writer, ws api.Workspace, now time.Time) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	row := func(key, value string) { fmt.Fprintf(table, "%s\t%s\n", key, value) }
+	var t table
+	row := func(key, value string) { t.row(key, value) }
 	row("workspace", workspaceName(ws))
 	row("path", clean(ws.Path))
 	row("active", activity(ws))
@@ -205,7 +201,7 @@ func printDetails(w io.Writer, ws api.Workspace, now time.Time) {
 	row("pane runs", clean(deref(ws.Observed.PaneCommand, "unknown")))
 	row("pane changed", seen(ws.Observed.PaneActivityAt, now))
 	row("last MCP call", seen(ws.Observed.LastCallAt, now))
-	_ = table.Flush()
+	t.print(w)
 }
 
 func seen(at *time.Time, now time.Time) string {

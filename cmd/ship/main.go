@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"regexp"
 	"strings"
 	"syscall"
 
@@ -32,12 +33,13 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	a := &app{stdin: stdin, stdout: stdout, stderr: stderr}
+	a := &app{stdin: stdin}
+	a.stdout, a.stderr = &screen{w: stdout, json: &a.json}, &screen{w: stderr}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)
-	root.SetOut(stdout)
-	root.SetErr(stderr)
+	root.SetOut(a.stdout)
+	root.SetErr(a.stderr)
 	cmd, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return exitDone
@@ -45,11 +47,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	var failed *failure
 	if errors.As(err, &failed) {
 		if failed.err != nil {
-			fmt.Fprintln(stderr, "ship: "+a.placed(oneLine(failed.err)))
+			fmt.Fprintln(a.stderr, "ship: "+a.placed(oneLine(failed.err)))
 		}
 		return exitFailed
 	}
-	fmt.Fprintf(stderr, "ship: %s; see: %s --help\n", clean(err.Error()), cmd.CommandPath())
+	fmt.Fprintf(a.stderr, "ship: %s; see: %s --help\n", clean(err.Error()), cmd.CommandPath())
 	return exitUsage
 }
 
@@ -91,6 +93,10 @@ func works(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command,
 	}
 }
 
+// breaks is what parts lines and columns, and the blanks around it. Other blanks stay as they are:
+// some are of a name.
+const breaks = `\s*[\t\n\v\f\r\x{85}\x{2028}\x{2029}]\s*`
+
 // oneLine says what happened and what to do next, in one line and without the terminal's
 // control characters. Errors that were joined stand one after the other.
 func oneLine(err error) string {
@@ -112,7 +118,7 @@ func oneLine(err error) string {
 		}
 		text = strings.Replace(text, e.Error(), said, 1)
 	}
-	return clean(strings.Join(strings.Fields(text), " "))
+	return clean(regexp.MustCompile(breaks).ReplaceAllString(strings.TrimSpace(text), " "))
 }
 
 // hint adds to err what to do next.

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"io"
-)
+import "io"
 
 // progress shows what long work says of itself: on a terminal one line that changes, elsewhere
 // nothing, so that a script's stderr holds errors only.
@@ -14,23 +11,17 @@ type progress struct {
 
 func newProgress(w io.Writer) *progress { return &progress{w: w} }
 
-const clearLine = "\r\x1b[K"
-
 func (p *progress) show(line string) {
 	if !isTerminal(p.w) {
 		return
 	}
 	p.shown = true
 	const width = 78
-	runes := []rune(clean(line))
-	if len(runes) > width {
-		runes = runes[:width]
-	}
-	fmt.Fprint(p.w, clearLine+string(runes))
+	_ = drive(p.w, clearLine, cutWidth(clean(line), width))
 }
 
 func (p *progress) end() {
 	if p.shown {
-		fmt.Fprint(p.w, clearLine)
+		_ = drive(p.w, clearLine, "")
 	}
 }

@@ -2,13 +2,9 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"strings"
 	"time"
 	"unicode"
-
-	"golang.org/x/term"
 
 	"fleet/api"
 )
@@ -17,11 +13,18 @@ import (
 // or a branch shows as what it is. Newlines go too: a line stays a line.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+		if invisible(r) {
 			return -1
 		}
 		return r
 	}, s)
+}
+
+// invisible says that a person does not see r, or sees other characters elsewhere for it:
+// controls, the marks that turn text around, blanks without width, fillers and line separators.
+func invisible(r rune) bool {
+	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp,
+		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
 
 // cleanText is clean for text of several lines.
@@ -50,26 +53,12 @@ func age(now, t time.Time) string {
 	}
 }
 
-// isTerminal says that w shows to a person.
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
-}
-
-// colour wraps s in an ANSI colour where a person looks on and NO_COLOR is not set.
-func colour(w io.Writer, code, s string) string {
-	if code == "" || os.Getenv("NO_COLOR") != "" || os.Getenv("TERM") == "dumb" || !isTerminal(w) {
-		return s
-	}
-	return "\x1b[" + code + "m" + s + "\x1b[0m"
-}
-
 func stateColour(s api.State) string {
 	switch s {
 	case api.Awaiting:
-		return "1;33"
+		return needsYou
 	case api.Building, api.Verifying, api.Planning:
-		return "32"
+		return working
 	}
 	return ""
 }

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -72,14 +71,13 @@ func (a *app) watchText(ship api.Ship, all api.Workspaces, asked error, detailed
 		_, err := a.stdout.Write(text.Bytes())
 		return text.Bytes(), err
 	}
-	_, err := io.WriteString(a.stdout, "\x1b[H\x1b[2J"+fit(text.String(), a.stdout))
-	return nil, err
+	return nil, drive(a.stdout, clearScreen, fit(text.String(), a.stdout))
 }
 
 // fit cuts text to the terminal, so that its first lines, those who wait, never scroll away.
 func fit(text string, w io.Writer) string {
-	f, ok := w.(*os.File)
-	if !ok {
+	f := terminalOf(w)
+	if f == nil {
 		return text
 	}
 	width, height, err := term.GetSize(int(f.Fd()))
@@ -96,7 +94,7 @@ func fit(text string, w io.Writer) string {
 	return strings.Join(lines, "\n")
 }
 
-// cutVisible cuts a line to width characters, of which colours count as none.
+// cutVisible cuts a line to width columns, of which colours take none.
 func cutVisible(line string, width int) string {
 	var out strings.Builder
 	shown, escape := 0, false
@@ -107,7 +105,7 @@ func cutVisible(line string, width int) string {
 		case escape:
 			escape = r != 'm'
 		default:
-			if shown++; shown > width {
+			if shown += runeWidth(r); shown > width {
 				continue
 			}
 		}
