@@ -41,7 +41,7 @@ func (a *app) serveCommand() *cobra.Command {
 			}
 			s := &ship{
 				root: root, background: background, startedAt: time.Now().UTC(),
-				logger: slog.New(slog.NewTextHandler(a.stderr, nil)),
+				logger: slog.New(slog.NewTextHandler(a.stderr, nil)), manager: takeManager(),
 			}
 			return s.serve(cmd.Context(), secrets)
 		}),
@@ -61,6 +61,7 @@ type ship struct {
 	// bridgeFault is why the embedded bridge isn't there; nil: it is.
 	bridgeFault error
 	logger      *slog.Logger
+	manager     manager
 
 	lock       *atlasLock
 	file       atomic.Pointer[atlas.File]
@@ -173,11 +174,16 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge
 			s.stop()
 		}
 	})
-	work.Go(func() { <-ctx.Done(); closeBridge() })
+	work.Go(func() {
+		<-ctx.Done()
+		s.manager.tell(serviceStopping)
+		closeBridge()
+	})
 	s.append(api.ShipStarted)
 	served := make(chan error, 1)
 	go func() { served <- s.server.Serve(ctx, listeners) }()
 	s.logger.Info("ready", "url", fmt.Sprintf("http://127.0.0.1:%d", s.port), "atlas", s.root, "pid", os.Getpid(), "version", build.Version())
+	s.manager.tell(serviceReady)
 	err = <-served
 	s.stop()
 	operator.close()
@@ -219,11 +225,13 @@ func (s *ship) onHangup(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
+			s.manager.tell(serviceReloads)
 			if err := s.reload(ctx); err != nil {
 				s.logger.Error("read atlas.json again; the old one stays in force", "err", err)
 			} else {
 				s.logger.Info("atlas.json read again")
 			}
+			s.manager.tell(serviceReady)
 		}
 	}
 }
