@@ -38,6 +38,9 @@ func connectionLimit() int {
 
 // note is an http.Server's ConnState.
 func (c *connections) note(conn net.Conn, state http.ConnState) {
+	if s, ok := conn.(*served); ok && state == http.StateIdle {
+		s.idle()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	// StateActive says no more than that a byte came, which anybody can send.
@@ -69,6 +72,7 @@ type busyKey struct{}
 
 // attach is an http.Server's ConnContext.
 func (c *connections) attach(ctx context.Context, conn net.Conn) context.Context {
+	ctx = context.WithValue(ctx, servedKey{}, conn)
 	return context.WithValue(ctx, busyKey{}, func() {
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -82,7 +83,8 @@ func unbound(host string, port int, err error) error {
 	return fmt.Errorf("cannot listen on %s; give this atlas another \"port\" in atlas.json: %w", address, err)
 }
 
-// Serve answers on l until ctx ends, then lets requests in flight end and returns within 10 s.
+// Serve answers on l until ctx ends, then lets requests in flight end and returns within 10 s. A
+// client is told where nothing that it sent was done.
 // It closes l. The error is nil after an end that ctx asked for.
 func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	open := newConnections(s.maxConnections)
@@ -99,7 +101,12 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	}
 	ended := make(chan error, len(l.all))
 	var serving sync.WaitGroup
+	draining := &atomic.Bool{}
+	var ports []drainable
 	for _, one := range l.all {
+		ports = append(ports, drainable{one, draining})
+	}
+	for _, one := range ports {
 		serving.Go(func() { ended <- h.Serve(one) })
 	}
 	defer serving.Wait()
@@ -107,6 +114,10 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	select {
 	case <-ctx.Done():
 	case err = <-ended:
+	}
+	open.drain(draining)
+	for _, one := range ports {
+		one.end()
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()

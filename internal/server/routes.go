@@ -46,6 +46,9 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
+	if !begin(r.Context()) {
+		return
+	}
 	if r.Header[fleetCheck] == nil {
 		s.config.Workspaces.MarkSeen(r.Context(), id)
 	}

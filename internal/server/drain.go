@@ -1,0 +1,167 @@
+package server
+
+import (
+	"context"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+)
+
+// A graceful end must be exact about what was done. net/http's own closes what is idle: a request
+// that is on its way then is lost without a word, and its client cannot tell whether it ran. So
+// from the end's beginning no request is begun: one that has begun goes on to its answer, and
+// every other connection is told so by unread, which proves that nothing sent on it was done.
+
+// unread answers a request that was not read. RFC 9110 §15.5.9: a client may repeat a request
+// that is answered with 408. Fleet-Unread says that it is this answer, and no proxy's.
+const unread = "HTTP/1.1 408 Request Timeout\r\nFleet-Unread: 1\r\nConnection: close\r\n" +
+	"Content-Type: application/json\r\nContent-Length: 109\r\n\r\n" +
+	`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the ship is ending and did not read this; send it again"}}`
+
+// lingerTime is how long a refused client has to read why.
+const lingerTime = 500 * time.Millisecond
+
+// drainable is a listener whose connections can be refused.
+type drainable struct {
+	net.Listener
+	draining *atomic.Bool
+}
+
+// Accept refuses whoever comes while the port is being closed.
+func (d drainable) Accept() (net.Conn, error) {
+	conn, err := d.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	return d.serve(conn), nil
+}
+
+func (d drainable) serve(conn net.Conn) *served {
+	c := &served{Conn: conn, draining: d.draining}
+	if d.draining.Load() {
+		c.refuse()
+	}
+	return c
+}
+
+// end closes the port. The system has taken in clients that nobody has accepted yet, and closing
+// would cut them off in the dark: they are refused first, and the last of them and the close have
+// next to nothing between them. It returns once they are gone, which their deadline sees to.
+func (d drainable) end() {
+	var waiting sync.WaitGroup
+	defer waiting.Wait()
+	if socket, ok := d.Listener.(*net.TCPListener); ok {
+		if raw, err := socket.SyscallConn(); err == nil {
+			_ = raw.Control(func(fd uintptr) {
+				for {
+					one, _, err := syscall.Accept(int(fd))
+					if err != nil {
+						break
+					}
+					waiting.Go(func() { d.turnAway(one) })
+				}
+				// Close takes effect only once the goroutine in Accept has woken up.
+				_ = syscall.Shutdown(int(fd), syscall.SHUT_RD)
+			})
+		}
+	}
+	_ = d.Close()
+}
+
+// turnAway refuses a client that net/http has not seen.
+func (d drainable) turnAway(fd int) {
+	syscall.CloseOnExec(fd)
+	file := os.NewFile(uintptr(fd), "")
+	conn, err := net.FileConn(file)
+	_ = file.Close()
+	if err != nil {
+		return
+	}
+	defer conn.Close()
+	_, _ = io.Copy(io.Discard, d.serve(conn).Conn) // until its deadline
+}
+
+// served is one connection of the port.
+type served struct {
+	net.Conn
+	draining *atomic.Bool
+
+	mu      sync.Mutex
+	begun   bool // a request is being done or answered
+	refused bool
+}
+
+// begin says that a request is about to be done. It gives false where it must not be.
+func (c *served) begin() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = !c.refused
+	return c.begun
+}
+
+// idle says that the request was answered.
+func (c *served) idle() {
+	c.mu.Lock()
+	c.begun = false
+	c.mu.Unlock()
+	if c.draining.Load() {
+		c.refuse()
+	}
+}
+
+// refuse ends the connection unless a request has begun.
+func (c *served) refuse() {
+	c.mu.Lock()
+	skip := c.begun || c.refused
+	c.refused = c.refused || !skip
+	c.mu.Unlock()
+	if skip {
+		return
+	}
+	_ = c.SetDeadline(time.Now().Add(lingerTime))
+	_, _ = io.WriteString(c.Conn, unread) // a client that is gone needs no answer
+	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}
+
+// Write fails once the connection was refused: the client has its answer.
+func (c *served) Write(p []byte) (int, error) {
+	c.mu.Lock()
+	refused := c.refused
+	c.mu.Unlock()
+	if refused {
+		return 0, net.ErrClosed
+	}
+	return c.Conn.Write(p)
+}
+
+// servedKey is the context key of a request's connection.
+type servedKey struct{}
+
+// begin must be asked once a request was read and before anything is done for it. Where it gives
+// false the client has been told that nothing was done.
+func begin(ctx context.Context) bool {
+	c, ok := ctx.Value(servedKey{}).(*served)
+	return !ok || c.begin()
+}
+
+// drain refuses every connection without a request, and each other one once it has its answer.
+func (c *connections) drain(draining *atomic.Bool) {
+	draining.Store(true)
+	c.mu.Lock()
+	var open []*served
+	for conn := range c.open {
+		if s, ok := conn.(*served); ok {
+			open = append(open, s)
+		}
+	}
+	c.mu.Unlock()
+	for _, s := range open {
+		s.refuse()
+	}
+}
