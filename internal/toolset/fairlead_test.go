@@ -205,3 +205,15 @@ func TestSamplesShowWhatEachToolRuns(t *testing.T) {
 		t.Errorf("Argv = %v, and started %+v; want nothing run", err, b.started())
 	}
 }
+
+func TestGitAsFairleadRunsItStartsNoCommandOfTheWorkspace(t *testing.T) {
+	b := serve(t, "builtin:fairlead")
+	b.call("next", `{}`)
+	want := []string{
+		"GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=core.fsmonitor", "GIT_CONFIG_KEY_1=core.hooksPath", "GIT_CONFIG_VALUE_0=false",
+		"GIT_CONFIG_VALUE_1=/dev/null", "GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin",
+	}
+	if got := b.started(); got == nil || !slices.Equal(got.Env, want) {
+		t.Errorf("the environment = %+v, want %q", got, want)
+	}
+}

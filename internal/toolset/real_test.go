@@ -11,8 +11,8 @@ import (
 	"fleet/internal/toolset"
 )
 
-// real serves the Suspec checker that SUSPEC_BIN names, by Node where it is a script.
-func real(t *testing.T) *bed {
+// realChecker serves the Suspec checker that SUSPEC_BIN names, by Node where it is a script.
+func realChecker(t *testing.T) *bed {
 	t.Helper()
 	program := os.Getenv("SUSPEC_BIN")
 	if program == "" {
@@ -68,7 +68,7 @@ None.
 `
 
 func TestTheRealCheckerIsServed(t *testing.T) {
-	b := real(t)
+	b := realChecker(t)
 	if err := b.set.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -79,7 +79,7 @@ func TestTheRealCheckerIsServed(t *testing.T) {
 }
 
 func TestTheRealCheckerKeepsItsContract(t *testing.T) {
-	b := real(t)
+	b := realChecker(t)
 	good := b.artifact("good.md", goodSpec)
 	twin := b.artifact("twin.md", goodSpec)
 	bare := b.artifact("bare.md", strings.Replace(goodSpec, "sources:\n  - JIRA-1\n", "", 1))

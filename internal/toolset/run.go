@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -38,19 +40,16 @@ func (t *Toolset) run(ctx context.Context, dir string, argv []string) (ran, *fai
 	if t.declared.Envelope {
 		limit = maxCapture
 	}
-	seconds := t.declared.TimeoutSeconds
-	own, cancel := context.WithTimeout(ctx, time.Duration(seconds)*time.Second)
+	own, cancel := context.WithTimeout(ctx, time.Duration(t.declared.TimeoutSeconds)*time.Second)
 	defer cancel()
+	var ended atomic.Bool
+	cmd := t.process(own, dir, argv, &ended)
 	stdout, stderr := &capped{max: limit}, &capped{max: maxStderr}
-	cmd := exec.CommandContext(own, argv[0], argv[1:]...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, t.environ, stdout, stderr
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	cmd.WaitDelay = waitDelay
-	cmd.Cancel = func() error { return killGroup(cmd.Process.Pid) }
+	cmd.Stdout, cmd.Stderr = stdout, stderr
 	if err := cmd.Start(); err != nil {
 		return ran{}, &failure{text: "the command could not be started", cause: err}
 	}
-	err := wait(cmd)
+	err := wait(cmd, &ended)
 	if cmd.ProcessState == nil {
 		return ran{}, &failure{text: "the command could not be waited for", cause: err}
 	}
@@ -59,11 +58,27 @@ func (t *Toolset) run(ctx context.Context, dir string, argv []string) (ran, *fai
 	case status.Signaled() && ctx.Err() != nil:
 		return ran{}, &failure{text: givenUp(ctx)}
 	case status.Signaled() && own.Err() != nil:
-		return ran{}, &failure{text: fmt.Sprintf("it was killed after %d seconds", seconds)}
+		return ran{}, &failure{text: fmt.Sprintf("it was killed after %d seconds", t.declared.TimeoutSeconds)}
 	case status.Signaled():
 		return ran{}, &failure{text: fmt.Sprintf("the command was ended by a signal: %v", status.Signal())}
 	}
 	return ran{exit: cmd.ProcessState.ExitCode(), stdout: stdout.kept, cut: stdout.over, stderr: stderr.kept}, nil
+}
+
+// process makes the process of argv, in a group of its own, which is killed as a whole when ctx
+// ends.
+func (t *Toolset) process(ctx context.Context, dir string, argv []string, ended *atomic.Bool) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env = dir, t.environ
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.WaitDelay = waitDelay
+	cmd.Cancel = func() error {
+		if ended.Load() {
+			return os.ErrProcessDone
+		}
+		return killGroup(cmd.Process.Pid)
+	}
+	return cmd
 }
 
 func givenUp(ctx context.Context) string {
@@ -71,6 +86,15 @@ func givenUp(ctx context.Context) string {
 		return "it took too long and was killed"
 	}
 	return "the request was given up, and the command killed"
+}
+
+// waitAndKill is for where an end cannot be seen without reaping: what holds the pipes costs
+// waitDelay, and for a moment the group's number could be another's.
+func waitAndKill(cmd *exec.Cmd, ended *atomic.Bool) error {
+	err := cmd.Wait()
+	ended.Store(true)
+	_ = killGroup(cmd.Process.Pid)
+	return err
 }
 
 func killGroup(pid int) error { return syscall.Kill(-pid, syscall.SIGKILL) }

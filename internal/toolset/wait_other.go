@@ -2,12 +2,10 @@
 
 package toolset
 
-import "os/exec"
+import (
+	"os/exec"
+	"sync/atomic"
+)
 
-// wait waits for cmd and kills what it left in its group. What holds the pipes costs waitDelay
-// here, since the group is killed only once the child is reaped.
-func wait(cmd *exec.Cmd) error {
-	err := cmd.Wait()
-	_ = killGroup(cmd.Process.Pid)
-	return err
-}
+// wait waits for cmd, sets ended when it has ended, and kills what it left in its group.
+func wait(cmd *exec.Cmd, ended *atomic.Bool) error { return waitAndKill(cmd, ended) }
