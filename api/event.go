@@ -53,7 +53,7 @@ const (
 type Call struct {
 	Stage   string `json:"stage"` // always "mcp"
 	Tool    string `json:"tool"`
-	Session string `json:"session,omitempty"` // session_id of the registered agent
+	Session string `json:"session,omitempty"` // session_id of the registered agent; of a toolset's tool the session that its caller named
 	Outcome string `json:"outcome"`
 	MS      int64  `json:"ms"`
 	Bytes   int    `json:"bytes"` // of the result's text

@@ -39,7 +39,8 @@ type Ship struct {
 	Bridge     string    `json:"bridge"` // "embedded", or the address of a bridge of its own process
 	StartedAt  time.Time `json:"started_at"`
 	Background bool      `json:"background"` // started by ship up, so that ship down may stop it
-	Problems   []string  `json:"problems"`
+	Problems   []string  `json:"problems"`   // toolsets have theirs in Toolsets
+	Toolsets   []Toolset `json:"toolsets"`   // those of atlas.json, in its order
 }
 
 // CreateRequest asks for a new checkout. Branch is made, from From or the default branch, where

@@ -101,6 +101,12 @@ func encodeCall(done outcome, isModern bool, identity string) ([]byte, error) {
 		return nil, err
 	}
 	var meta []string
+	var further []string
+	if done.declared != nil {
+		if meta, further, err = members(done.declared); err != nil {
+			return nil, err
+		}
+	}
 	if done.repositoryText {
 		meta = append(meta, `"fleet/repository-text":true`)
 	}
@@ -115,6 +121,9 @@ func encodeCall(done outcome, isModern bool, identity string) ([]byte, error) {
 		out = append(out, `"resultType":"`+string(mcp.ResultTypeComplete)+`",`...)
 	}
 	out = append(append(out, `"content":`...), items...)
+	for _, member := range further {
+		out = append(append(out, ','), member...)
+	}
 	if done.isError {
 		out = append(out, `,"isError":true`...)
 	}

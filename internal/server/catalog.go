@@ -43,9 +43,11 @@ type input struct {
 	nonEmpty bool // a string that must hold a character that can be seen
 }
 
+// catalog is what every workspace is served. It never changes; another takes its place.
 type catalog struct {
-	tools map[string]*tool
-	names []string // sorted
+	tools     map[string]*tool
+	names     []string // sorted
+	resources []resource
 }
 
 func newCatalog(tools []Tool) (*catalog, error) {

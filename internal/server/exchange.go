@@ -169,7 +169,7 @@ func (s *Server) named(m message) (*tool, *fault) {
 	if !absent(m.params.Arguments) && !isObject(m.params.Arguments) {
 		return nil, m.fault(codeInvalidParams, "params.arguments must be an object")
 	}
-	t := s.tools.tools[name]
+	t := s.tools.Load().tools[name]
 	if t == nil {
 		return nil, m.fault(codeInvalidParams, "there is no tool "+quoted(name)+"; tools/list names those that there are")
 	}
@@ -178,11 +178,12 @@ func (s *Server) named(m message) (*tool, *fault) {
 
 // callable is named for an operator's call.
 func (s *Server) callable(name string, arguments json.RawMessage) (*tool, error) {
-	t := s.tools.tools[name]
+	served := s.tools.Load()
+	t := served.tools[name]
 	if t == nil {
 		return nil, &api.Error{
 			Code: api.NotFound, Reason: "unknown_tool", Message: "there is no tool " + quoted(name),
-			Hint: "choose one of " + strings.Join(s.tools.names, ", "),
+			Hint: "choose one of " + strings.Join(served.names, ", "),
 		}
 	}
 	if !absent(arguments) && (!isObject(arguments) || !json.Valid(arguments)) {

@@ -70,6 +70,7 @@ func (s *Server) checkReady() (found finding) {
 	if s.config.Ready != nil {
 		found.note("storage", s.config.Ready(ctx))
 	}
+	s.noteToolsets(&found)
 	return found
 }
 

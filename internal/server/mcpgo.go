@@ -26,8 +26,9 @@ const (
 
 // mount is the mcp-go server of one workspace.
 type mount struct {
-	server *mcpgo.MCPServer
-	ids    atomic.Uint64
+	server  *mcpgo.MCPServer
+	catalog *catalog // what it lists
+	ids     atomic.Uint64
 }
 
 // mounts holds one mount for each workspace that was called since it became active.
@@ -37,16 +38,17 @@ type mounts struct {
 }
 
 func (ms *mounts) of(s *Server, id atlas.ID) *mount {
+	served := s.tools.Load()
 	ms.mu.RLock()
 	m := ms.byID[id]
 	ms.mu.RUnlock()
-	if m != nil {
+	if m != nil && m.catalog == served {
 		return m
 	}
-	made := newMount(s)
+	made := newMount(s, id, served)
 	ms.mu.Lock()
 	defer ms.mu.Unlock()
-	if m := ms.byID[id]; m != nil {
+	if m := ms.byID[id]; m != nil && m.catalog == served {
 		return m
 	}
 	if !s.config.Workspaces.Active(id) {
@@ -65,16 +67,23 @@ func (ms *mounts) drop(id atlas.ID) {
 	delete(ms.byID, id)
 }
 
-func newMount(s *Server) *mount {
-	m := &mount{server: mcpgo.NewMCPServer(serverName, s.config.Version,
+func newMount(s *Server, id atlas.ID, served *catalog) *mount {
+	m := &mount{catalog: served, server: mcpgo.NewMCPServer(serverName, s.config.Version,
 		mcpgo.WithToolCapabilities(false), mcpgo.WithInstructions(instructions),
-		mcpgo.WithCacheHints(listMS, mcp.CacheScopePrivate))}
-	tools := make([]mcpgo.ServerTool, 0, len(s.tools.names))
-	for _, name := range s.tools.names {
+		mcpgo.WithCacheHints(listMS, mcp.CacheScopePrivate),
+		// Each reading of a resource is a check of its own.
+		mcpgo.WithMethodCacheHints(mcp.MethodResourcesRead, 0, mcp.CacheScopePrivate))}
+	tools := make([]mcpgo.ServerTool, 0, len(served.names))
+	for _, name := range served.names {
 		// It lists them. It never gets to call one, so it needs no handler.
-		tools = append(tools, mcpgo.ServerTool{Tool: s.tools.tools[name].shown})
+		tools = append(tools, mcpgo.ServerTool{Tool: served.tools[name].shown})
 	}
 	m.server.AddTools(tools...)
+	for _, r := range served.resources { // the first one declares the capability
+		m.server.AddResource(r.listed(), func(ctx context.Context, _ mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+			return s.read(ctx, id, r)
+		})
+	}
 	return m
 }
 

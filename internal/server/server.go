@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -67,7 +68,9 @@ type Config struct {
 // Server is the port of one ship. It is safe for concurrent use.
 type Server struct {
 	config      Config
-	tools       *catalog
+	own         *catalog // Fleet's tools
+	tools       atomic.Pointer[catalog]
+	toolsets    toolsets
 	identity    string // serverInfo, as a member of a modern result's _meta
 	mounts      mounts
 	statusTexts sync.Map // atlas.ID to statusText
@@ -98,9 +101,10 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.tools, err = newCatalog(append(own, c.Tools...)); err != nil {
+	if s.own, err = newCatalog(append(own, c.Tools...)); err != nil {
 		return nil, err
 	}
+	s.tools.Store(s.own)
 	info, err := json.Marshal(mcp.Implementation{Name: serverName, Version: c.Version})
 	if err != nil {
 		return nil, err

@@ -15,6 +15,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/toolset"
 )
 
 const (
@@ -31,8 +32,9 @@ type Tool struct {
 	// Run answers one call. It need not recover, format, cut or log.
 	Run func(ctx context.Context, inv Invocation) (Result, error)
 
-	instant bool // answers from memory, so needs no deadline
-	trimmed bool // its texts mean the same without blanks around them, which do not count
+	instant  bool // answers from memory, so needs no deadline
+	declared bool // is of a toolset
+	trimmed  bool // its texts mean the same without blanks around them, which do not count
 }
 
 // Invocation is one call of a tool.
@@ -52,7 +54,8 @@ type Result struct {
 	RepositoryText bool            // part of it was written by whoever writes in the repository or the forge
 	Content        []mcp.Content   // where set, sent in place of JSON, each text cut by itself
 
-	indented string // where set, JSON as it is shown
+	indented string          // where set, JSON as it is shown
+	declared *toolset.Result // where set, what a toolset answered, in place of all the rest
 }
 
 // outcome is how a call ended, as the client is told.
@@ -61,6 +64,7 @@ type outcome struct {
 	content        []mcp.Content
 	isError        bool
 	repositoryText bool
+	declared       *toolset.Result
 }
 
 // run calls t: arguments checked, panics caught, the end bounded, the text cut, and one event
@@ -69,7 +73,7 @@ func (s *Server) run(ctx context.Context, t *tool, inv Invocation) outcome {
 	start := time.Now()
 	result, err := s.perform(ctx, t, inv)
 	done := s.finish(inv, result, err)
-	s.record(inv, err, done, time.Since(start))
+	s.record(t, inv, err, done, time.Since(start))
 	return done
 }
 
@@ -110,13 +114,20 @@ func (s *Server) bounded(ctx context.Context, t *tool, inv Invocation) (Result, 
 	select { // a tool that ended with its context had its last word
 	case a := <-answers:
 		return a.result, a.err
-	case <-time.After(grace):
+	case <-time.After(t.grace()):
 		return Result{}, overdue(ctx, t.write)
 	}
 }
 
-// grace is what a tool has left to answer in after its context ended.
+// grace is what a tool of ours has left to answer in after its context ended.
 const grace = 50 * time.Millisecond
+
+func (t *tool) grace() time.Duration {
+	if t.declared {
+		return killGrace
+	}
+	return grace
+}
 
 func overdue(ctx context.Context, write bool) error {
 	switch {
@@ -153,6 +164,9 @@ func broken(key string) *api.Error {
 func (s *Server) finish(inv Invocation, result Result, err error) outcome {
 	if err != nil {
 		return outcome{text: cut(s.explain(inv, err).Text()), isError: true}
+	}
+	if result.declared != nil {
+		return s.finishDeclared(inv, result.declared)
 	}
 	done := outcome{content: result.Content, repositoryText: result.RepositoryText}
 	if result.Content != nil {
@@ -211,15 +225,18 @@ func cut(text string) string {
 
 // record writes the call's event. A call whose event cannot be written is answered all the same:
 // what it did is done, and what it read harms nobody.
-func (s *Server) record(inv Invocation, err error, done outcome, took time.Duration) {
+func (s *Server) record(t *tool, inv Invocation, err error, done outcome, took time.Duration) {
 	event := api.Event{
 		Type: api.ToolCalled, Repo: inv.Workspace.Repo, Workspace: inv.Workspace.Name,
 		Call: &api.Call{Stage: "mcp", Tool: inv.Tool, Outcome: api.OutcomeOK, MS: took.Milliseconds(), Bytes: len(done.text)},
 	}
-	if status := s.config.Workspaces.Agents().Get(inv.Workspace); status != nil {
+	if status := s.config.Workspaces.Agents().Get(inv.Workspace); status != nil && !t.declared {
 		event.Session = status.SessionID
 	}
-	if done.isError {
+	switch {
+	case done.declared != nil:
+		event.Session, event.Outcome = done.declared.Session, done.declared.Outcome()
+	case done.isError:
 		event.Outcome = outcomeOf(err)
 	}
 	s.callLog.report(s.config.Events.Append(event))
