@@ -2,7 +2,7 @@
 
 // Package clients has the MCP clients that need no model connect to a real ship from inside a
 // workspace's session: the MCP Inspector, both TypeScript SDKs, and mcp-remote as a second
-// adapter beside agent-mcp. install.sh brings them; only the forge is a stand-in.
+// adapter beside agent-mcp. ../install.sh brings them; only the forge is a stand-in.
 package clients
 
 import (
@@ -49,7 +49,7 @@ func installed(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v; run internal/e2e/clients/install.sh first", err)
+		t.Fatalf("%v; run internal/e2e/install.sh first", err)
 	}
 	return path
 }

@@ -2,7 +2,7 @@
 
 // Package conformance_test runs the protocol's official conformance suite against the product's
 // own HTTP stack: once against the product as it is, once with the suite's fixture tools behind
-// the same router and layers. install.sh brings the suite and the Node that it needs.
+// the same router and layers. ../install.sh brings the suite and the Node that it needs.
 package conformance_test
 
 import (
@@ -100,7 +100,7 @@ func installed(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(path); err != nil {
-		t.Fatalf("%v; run internal/e2e/conformance/install.sh first", err)
+		t.Fatalf("%v; run internal/e2e/install.sh first", err)
 	}
 	return path
 }
