@@ -40,7 +40,9 @@ func farEnds() map[string]func(http.ResponseWriter, *http.Request, posted) {
 			p.id = string(anew)
 			result(w, r, p)
 		},
-		"3": status(500, "text/html", "<html>oops</html>"),
+		"3": func(w http.ResponseWriter, r *http.Request, p posted) {
+			status(500, "text/html", "<html>you sent "+r.Header.Get("Authorization"))(w, r, p)
+		},
 		"4": status(401, "application/json", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"no"}}`),
 		"5": status(202, "", ""),
 		"6": func(w http.ResponseWriter, r *http.Request, p posted) { json200(p.body)(w, r, p) }, // an echo
@@ -79,11 +81,12 @@ func batching(w http.ResponseWriter, r *http.Request, p posted) {
 // does: one answer under its own id for each request, none for a notification, nothing but lines
 // of JSON, and an end with the input.
 func FuzzStdin(f *testing.F) {
-	for i, input := range stdinSeeds(f) {
-		f.Add([]byte(input), uint8(i), i%7)
-		f.Add([]byte(input), uint8(0), 1000)
-	}
 	ends := farEnds()
+	for i, input := range stdinSeeds(f) {
+		for far := range len(ends) + 1 {
+			f.Add([]byte(input), uint8(far), max(1, i%7*(far%2)*1000))
+		}
+	}
 	ship := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
