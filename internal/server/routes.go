@@ -41,12 +41,13 @@ func (s *Server) mcp(w http.ResponseWriter, r *http.Request) {
 	if !ok {
 		return
 	}
-	keepOpen(r.Context())
+	s.limited(w, r, id, func() { s.admitted(w, r, id) })
+}
+
+// admitted answers a request that came with a good token and within its workspace's share.
+func (s *Server) admitted(w http.ResponseWriter, r *http.Request, id atlas.ID) {
 	body, ok := s.readBody(w, r)
-	if !ok {
-		return
-	}
-	if !begin(r.Context()) {
+	if !ok || !begin(r.Context()) {
 		return
 	}
 	if r.Header[fleetCheck] == nil {

@@ -73,6 +73,7 @@ type Server struct {
 	toolsets    toolsets
 	identity    string // serverInfo, as a member of a modern result's _meta
 	mounts      mounts
+	limits      limits
 	statusTexts sync.Map // atlas.ID to statusText
 	refusals    throttle // auth.refused events of requests without a valid token
 	trespasses  throttle // auth.refused events of a valid token on another's path
@@ -121,6 +122,7 @@ func (s *Server) Handler() http.Handler { return s.routes() }
 // flight end undisturbed.
 func (s *Server) Drop(id atlas.ID) {
 	s.mounts.drop(id)
+	s.limits.drop(id)
 	s.statusTexts.Delete(id)
 }
 
