@@ -50,7 +50,7 @@ func (a *app) command() *cobra.Command {
 		a.initCommand(), a.serveCommand(), a.upCommand(), a.downCommand(), a.repoCommand(), a.credentialCommand(),
 		a.createCommand(), a.activateCommand(), a.deactivateCommand(), a.removeCommand(),
 		a.lsCommand(), a.statusCommand(), a.attachCommand(), a.logsCommand(), a.eventsCommand(),
-		a.callCommand(), a.tokenCommand(), a.bridgeCommand(), a.harnessCommand(), a.serviceCommand(), a.versionCommand(),
+		a.callCommand(), a.tokenCommand(), a.bridgeCommand(), a.harnessCommand(), a.toolsetCommand(), a.serviceCommand(), a.versionCommand(),
 	)
 	document(root)
 	return root

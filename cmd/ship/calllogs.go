@@ -17,7 +17,7 @@ import (
 func (a *app) callCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "call REPO/NAME TOOL [JSON]", Short: "Call a tool as the workspace's agent would, and print its text", Args: between(2, 3),
-		ValidArgsFunction: a.completer(a.workspaceNames, toolNames),
+		ValidArgsFunction: a.completer(a.workspaceNames, a.toolNames),
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			if len(args) == 3 && !json.Valid([]byte(args[2])) {
 				return usage("%s is not JSON; write it as '{\"number\":7}'", args[2])

@@ -9,6 +9,7 @@ import (
 
 	"fleet/internal/atlas"
 	"fleet/internal/server"
+	"fleet/internal/toolset"
 )
 
 // completer proposes a command's words, one list a position. It reads files alone, so that it
@@ -69,7 +70,29 @@ func (a *app) newNames() []string {
 	return names
 }
 
-func toolNames() []string { return server.ToolNames() }
+// toolNames lists the tools of every workspace: Fleet's own and those of the toolsets that
+// atlas.json names.
+func (a *app) toolNames() []string {
+	names := server.ToolNames()
+	root, err := a.root()
+	if err != nil {
+		return names
+	}
+	f, err := atlas.Read(root)
+	if err != nil {
+		return names
+	}
+	for _, ref := range f.Toolsets {
+		set, err := toolset.Load(toolsetHost(root), ref)
+		if err != nil {
+			continue
+		}
+		for _, t := range set.Tools() {
+			names = append(names, t.Name)
+		}
+	}
+	return names
+}
 
 // files proposes files and directories, for the commands that take a path.
 func files(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {

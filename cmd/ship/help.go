@@ -26,7 +26,7 @@ func document(root *cobra.Command) {
 
 func pages() map[string]page {
 	all := map[string]page{}
-	for _, some := range []map[string]page{atlasPages(), workspacePages(), lookPages(), bridgePages(), harnessPages(), servicePages()} {
+	for _, some := range []map[string]page{atlasPages(), workspacePages(), lookPages(), bridgePages(), harnessPages(), toolsetPages(), servicePages()} {
 		for words, p := range some {
 			all[words] = p
 		}

@@ -92,7 +92,8 @@ func (a *app) statusCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.print(all, func(w io.Writer) { printStatus(w, w, ship, all.Workspaces, only != nil) })
+			a.printBroken(ship)
+			return a.print(statusOf(ship, all), func(w io.Writer) { printStatus(w, w, ship, all.Workspaces, only != nil) })
 		}),
 	})
 	cmd.Flags().BoolVarP(&watch, "watch", "w", false, "go on showing it as it changes; with --json one value a line")

@@ -34,7 +34,7 @@ func main() {
 
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	a := &app{stdin: stdin}
-	a.stdout, a.stderr = &screen{w: stdout, json: &a.json}, &screen{w: stderr}
+	a.stdout, a.stderr = &screen{w: stdout, json: &a.json, exact: true}, &screen{w: stderr}
 	root := a.command()
 	root.SetArgs(args)
 	root.SetIn(stdin)

@@ -44,7 +44,9 @@ func (s *ship) listenOperator(ctx context.Context) (*operatorSocket, error) {
 		return nil, err
 	}
 	operator := &server.Operator{
-		Workspaces: s.workspaces, Call: s.server.Call, Info: s.info, Reload: s.reload, Stop: s.stop, Logger: s.logger,
+		Workspaces: s.workspaces, Call: s.server.Call, Info: s.info, Stop: s.stop, Logger: s.logger,
+		// Contract checks outlast the request that asked for them.
+		Reload: func(context.Context) error { return s.reload(ctx) },
 	}
 	o := &operatorSocket{root: s.root, path: filepath.Join(dir, atlas.OperatorSocket), logger: s.logger}
 	o.server = &http.Server{

@@ -20,6 +20,9 @@ type screen struct {
 	// json says that a JSON value is printed. Characters that no person can see are then
 	// escaped, so that the value stays whole; nil: text is printed, which loses them.
 	json *bool
+	// exact lets through to a file or a program what only a person's eyes must be kept from: a
+	// diff that patch shall take is no other's without it.
+	exact bool
 }
 
 // The sequences that ship itself writes to a terminal.
@@ -43,6 +46,7 @@ func (s *screen) Write(p []byte) (int, error) {
 
 func (s *screen) harmless(text string) string {
 	terminal := isTerminal(s)
+	hides := terminal || !s.exact
 	asJSON := s.json != nil && *s.json
 	var out strings.Builder
 	out.Grow(len(text))
@@ -59,7 +63,7 @@ func (s *screen) harmless(text string) string {
 			out.WriteRune(r)
 		case asJSON && invisible(r):
 			escapeJSON(&out, r)
-		case unicode.IsControl(r), terminal && invisible(r):
+		case unicode.IsControl(r), hides && invisible(r):
 			// left out
 		default:
 			out.WriteRune(r) // U+FFFD in place of a byte that is no UTF-8

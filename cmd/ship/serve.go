@@ -127,7 +127,7 @@ func (s *ship) listen(file *atlas.File) (*server.Listeners, error) {
 		listeners.Close()
 		return nil, err
 	}
-	return listeners, s.reload(context.Background())
+	return listeners, s.readAtlas()
 }
 
 // open takes over the sessions and builds the server. Nothing is served yet.
@@ -155,6 +155,8 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 // run serves until ctx ends. Clients, operators and the bridge's writes then get some seconds at
 // the same time, so that all is over within ten.
 func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge func()) error {
+	s.loadToolsets(ctx)
+	defer s.server.CloseToolsets()
 	operator, err := s.listenOperator(ctx)
 	if err != nil {
 		s.stop()
@@ -162,7 +164,7 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge
 		return err
 	}
 	// A command that edited atlas.json before the socket was there had nobody to tell.
-	if err := s.reload(ctx); err != nil {
+	if err := s.readAtlas(); err != nil {
 		s.logger.Error("read atlas.json again; what was read before stays in force", "err", err)
 	}
 	var work sync.WaitGroup
@@ -202,8 +204,17 @@ func (s *ship) append(event string) {
 	}
 }
 
-// reload reads atlas.json again. The port of a running ship stays.
-func (s *ship) reload(context.Context) error {
+// reload reads atlas.json again, and the toolsets that it names. ctx lasts as long as the ship.
+func (s *ship) reload(ctx context.Context) error {
+	if err := s.readAtlas(); err != nil {
+		return err
+	}
+	s.loadToolsets(ctx)
+	return nil
+}
+
+// readAtlas reads atlas.json again. The port of a running ship stays.
+func (s *ship) readAtlas() error {
 	file, err := atlas.Read(s.root)
 	if err != nil {
 		return err
@@ -241,7 +252,7 @@ func (s *ship) onHangup(ctx context.Context) {
 func (s *ship) info(ctx context.Context) api.Ship {
 	info := api.Ship{
 		Version: build.Version(), PID: os.Getpid(), Root: s.root, Port: s.port, Bridge: s.bridgeName,
-		StartedAt: s.startedAt, Background: s.background, Problems: []string{},
+		StartedAt: s.startedAt, Background: s.background, Problems: []string{}, Toolsets: s.server.Toolsets(),
 	}
 	note := func(err error) {
 		if err != nil {
@@ -256,9 +267,6 @@ func (s *ship) info(ctx context.Context) api.Ship {
 	file := s.file.Load()
 	if file.Port != s.port {
 		note(fmt.Errorf("atlas.json says port %d, but this ship serves on %d, so new adapters send nothing; next: ship down, then ship up, or put the port back", file.Port, s.port))
-	}
-	if len(file.Toolsets) > 0 {
-		note(errors.New("atlas.json lists toolsets, which this version does not serve"))
 	}
 	return info
 }

@@ -98,17 +98,19 @@ func specifiers(s string) string { return strings.ReplaceAll(s, "%", "%%") }
 func unitWord(s string) string {
 	var b strings.Builder
 	b.WriteByte('"')
-	for i := range len(s) {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
+	for _, r := range s {
+		switch {
+		case r == '"' || r == '\\':
 			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c == '%':
+			b.WriteRune(r)
+		case r == '%':
 			b.WriteString("%%")
-		case c < ' ' || c == 0x7f:
-			fmt.Fprintf(&b, `\x%02x`, c)
+		case invisible(r):
+			for _, c := range []byte(string(r)) {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
 		default:
-			b.WriteByte(c)
+			b.WriteRune(r)
 		}
 	}
 	b.WriteByte('"')

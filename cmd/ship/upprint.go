@@ -20,6 +20,9 @@ func (a *app) printUp(ctx context.Context, ship api.Ship, t *api.WorkspaceName) 
 	for _, problem := range ship.Problems {
 		p("! %s", clean(problem))
 	}
+	for _, line := range brokenToolsets(ship) {
+		p("%s", line)
+	}
 	for _, problem := range a.bridgeProblems(ctx, ship) {
 		p("! %s", clean(problem))
 	}

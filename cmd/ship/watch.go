@@ -30,7 +30,7 @@ func (a *app) watchStatus(ctx context.Context, only *api.WorkspaceName) error {
 		case err != nil && first:
 			return err
 		case a.json:
-			last, err = a.watchJSON(all, err, last)
+			last, err = a.watchJSON(statusOf(ship, all), err, last)
 		default:
 			last, err = a.watchText(ship, all, err, only != nil, last)
 		}
@@ -45,7 +45,7 @@ func (a *app) watchStatus(ctx context.Context, only *api.WorkspaceName) error {
 	}
 }
 
-func (a *app) watchJSON(all api.Workspaces, asked error, last []byte) ([]byte, error) {
+func (a *app) watchJSON(all status, asked error, last []byte) ([]byte, error) {
 	if asked != nil {
 		return last, nil // the next value will tell
 	}
@@ -62,6 +62,9 @@ func (a *app) watchText(ship api.Ship, all api.Workspaces, asked error, detailed
 	if asked != nil {
 		fmt.Fprintln(&text, "! "+oneLine(asked))
 	} else {
+		for _, line := range brokenToolsets(ship) {
+			fmt.Fprintln(&text, colour(a.stdout, broken, line))
+		}
 		printStatus(&text, a.stdout, ship, all.Workspaces, detailed)
 	}
 	if !isTerminal(a.stdout) {

@@ -93,11 +93,7 @@ func (t *Toolset) Verify(ctx context.Context) error {
 	if t.contract == nil {
 		return nil
 	}
-	argv := t.command
-	for _, a := range t.contract.Args {
-		argv = append(argv[:len(argv):len(argv)], a.Literal)
-	}
-	r, failed := t.run(ctx, "/", argv)
+	r, failed := t.run(ctx, "/", t.Contract())
 	if failed == nil {
 		var p payload
 		if p, failed = t.payload(t.contract, r); failed == nil && p.declined {

@@ -37,6 +37,19 @@ func (t *Toolset) Source() string { return t.source }
 // arguments. The caller may keep it.
 func (t *Toolset) Command() []string { return append([]string(nil), t.command...) }
 
+// Contract is the argument array that Verify runs, or nil where the declaration has no contract
+// check. The caller may keep it.
+func (t *Toolset) Contract() []string {
+	if t.contract == nil {
+		return nil
+	}
+	argv := t.Command()
+	for _, a := range t.contract.Args {
+		argv = append(argv, a.Literal)
+	}
+	return argv
+}
+
 // Tool is a tool as tools/list shows it.
 type Tool struct {
 	Name        string          `json:"name"`
