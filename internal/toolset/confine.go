@@ -45,7 +45,7 @@ func (t *Toolset) bounds(place Place) (bounds, error) {
 }
 
 // path makes a path from the workspace's root absolute. It stays in the workspace, whether it
-// exists or not, and an absolute one is taken where it lies in the workspace.
+// exists or not, and an absolute one is taken where it leads into the workspace.
 func (b bounds) path(text string) (string, error) {
 	if text == "" {
 		return "", errors.New("it is empty")
@@ -60,10 +60,9 @@ func (b bounds) path(text string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(b.workspace, path)
 	}
-	// Cleaned first: that the way out and back in is refused keeps a neighbour's name from being
-	// tried.
+	// Cleaned first, so that no name of a neighbour on a way out and back in is looked up.
 	path = filepath.Clean(path)
-	if !within(path, b.workspace) || !b.holds(path, []string{b.workspace}) {
+	if !b.holds(path, []string{b.workspace}) {
 		return "", errOutside
 	}
 	return path, nil

@@ -75,6 +75,9 @@ func TestADescendantThatLeftTheGroupCannotHoldTheCall(t *testing.T) {
 	if got.IsError || got.Text[0] != "left it" {
 		t.Errorf("result = %+v, want what the command said before it ended", got)
 	}
+	if gone(pid(t, file)) {
+		t.Error("the call lasted until the descendant that holds the pipes had ended")
+	}
 }
 
 func TestGivingUpACallKillsItsCommand(t *testing.T) {
