@@ -49,8 +49,8 @@ func TestACancelReachesACallThatWaitsForTheShip(t *testing.T) {
 	f := newFar(t, nil)
 	h := newWorkspace(t, f.port()).start(t)
 	f.restart(t, func() {
-		h.sendLine(call("1"), initialize("2"), call("3"), cancelled("1"), cancelled("3"), cancelled("2"))
-		time.Sleep(50 * time.Millisecond) // the calls would go out now if they lived
+		h.sendLine(call("1"), initialize("2"), call("3"), cancelled("1"), cancelled("3"), cancelled("2"), "junk")
+		h.fault("null", -32700, "") // so all before it was read
 	})
 	h.alive()
 	h.end()
