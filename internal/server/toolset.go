@@ -1,9 +1,9 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -24,7 +24,8 @@ const (
 
 // toolsets are those that the operator declared, and how they stand. The zero toolsets are none.
 type toolsets struct {
-	limiter toolset.Limiter // one for all, also across loads
+	limiter  toolset.Limiter // one for all, also across loads
+	patience time.Duration   // of a load; 0 means checkPatience
 
 	loading sync.Mutex // held over a load
 	cancel  context.CancelFunc
@@ -71,7 +72,7 @@ func (s *Server) LoadToolsets(ctx context.Context, host toolset.Host, refs []atl
 	go func() { checks.Wait(); close(checked) }()
 	select {
 	case <-checked:
-	case <-time.After(checkPatience):
+	case <-time.After(cmp.Or(ts.patience, checkPatience)):
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()
@@ -196,7 +197,7 @@ func (s *Server) noteToolsets(found *finding) {
 		case api.ToolsetBroken:
 			found.note("toolset "+told.Use, errors.New(told.Problem))
 		case api.ToolsetChecking:
-			found.note("toolset "+told.Use, fmt.Errorf("its contract check has not ended after %d seconds", int(checkPatience.Seconds())))
+			found.note("toolset "+told.Use, errors.New("its contract check has not ended yet"))
 		}
 	}
 }
