@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && linux
 
 package faults
 
@@ -192,7 +192,8 @@ func (r *run) open() bool {
 	return false
 }
 
-// wait says whether the answer came. None comes of a killed adapter.
+// wait says whether the answer came. None comes of a killed adapter; after one that never came
+// no other is waited for.
 func (r *run) wait(a *ask) bool {
 	select {
 	case <-a.done:
@@ -204,9 +205,11 @@ func (r *run) wait(a *ask) bool {
 		default:
 			return false
 		}
+	case <-r.world.hung:
 	case <-time.After(2 * patience):
-		return false
+		r.world.hang()
 	}
+	return false
 }
 
 // kill ends the adapter without warning; what it has not answered is lost.

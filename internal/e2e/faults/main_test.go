@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && linux
 
 // Package faults runs ship, ship bridge serve and agent-mcp together, and breaks them at points
 // that a seed chooses: processes are killed and stopped, connections cut, disks filled, the forge

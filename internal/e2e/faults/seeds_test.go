@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && linux
 
 package faults
 
@@ -89,7 +89,7 @@ func (t *tally) checkVariety(tb testing.TB) {
 
 // runSeed runs one seed and reports. The folder of one that failed stays.
 func runSeed(t *testing.T, seed uint64, total *tally) {
-	s := &seedRun{plan: newPlan(seed), world: &world{}, tally: total, noted: map[string]int{}}
+	s := &seedRun{plan: newPlan(seed), world: newWorld(), tally: total, noted: map[string]int{}}
 	begun := time.Now()
 	if err := s.world.build(s.plan); err != nil {
 		s.world.problem("build the world: %v", err)

@@ -1,4 +1,4 @@
-//go:build e2e
+//go:build e2e && linux
 
 package faults
 
@@ -30,6 +30,9 @@ type world struct {
 	disks  []string // what was mounted
 	names  []string // of the workspaces
 
+	hung chan struct{} // closed when a request was never answered
+	hang func()        // closes it
+
 	mu       sync.Mutex
 	heard    []*words
 	problems []string
@@ -45,6 +48,12 @@ func (w *world) problem(format string, args ...any) {
 	if len(w.problems) < 40 {
 		w.problems = append(w.problems, fmt.Sprintf(format, args...))
 	}
+}
+
+func newWorld() *world {
+	w := &world{secrets: map[string]string{}, links: map[string]*link{}, hung: make(chan struct{})}
+	w.hang = sync.OnceFunc(func() { close(w.hung) })
+	return w
 }
 
 func (w *world) hear(who string) *words {
@@ -72,7 +81,6 @@ func (w *world) build(p *plan) error {
 		return err
 	}
 	w.dir, w.atlas, w.bridgeDir = dir, filepath.Join(dir, "a"), filepath.Join(dir, "b")
-	w.secrets, w.links = map[string]string{}, map[string]*link{}
 	for _, name := range []string{"a", "b", "h", "t", "k"} {
 		if err := os.Mkdir(filepath.Join(dir, name), 0o700); err != nil {
 			return err
