@@ -209,7 +209,7 @@ func (l *link) renew(ctx context.Context, used *target) (*target, error) {
 }
 
 // relocate reads atlas.json again after nobody listened on used's port. It gives used if the
-// ship has not moved.
+// ship has not moved, and an error while it is moving.
 func (l *link) relocate(ctx context.Context, used *target) (*target, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -221,7 +221,12 @@ func (l *link) relocate(ctx context.Context, used *target) (*target, error) {
 	if err != nil || place.Root != l.root || place.ID != l.id || place.Port == used.port {
 		return used, nil
 	}
+	before := l.port
 	l.port = place.Port
-	l.now.Store(nil)
-	return l.resolve(ctx)
+	moved, err := l.resolve(ctx)
+	if err != nil {
+		// Until the new place is known for sure, later calls wait at the old one too.
+		l.port = before
+	}
+	return moved, err
 }
