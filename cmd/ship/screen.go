@@ -63,7 +63,7 @@ func (s *screen) harmless(text string) string {
 			out.WriteRune(r)
 		case asJSON && invisible(r):
 			escapeJSON(&out, r)
-		case unicode.IsControl(r), hides && invisible(r):
+		case hides && invisible(r), unicode.IsControl(r):
 			// left out
 		default:
 			out.WriteRune(r) // U+FFFD in place of a byte that is no UTF-8

@@ -23,6 +23,9 @@ func clean(s string) string {
 // invisible says that a person does not see r, or sees other characters elsewhere for it:
 // controls, the marks that turn text around, blanks without width, fillers and line separators.
 func invisible(r rune) bool {
+	if r <= unicode.MaxASCII {
+		return r < ' ' || r == 0x7f
+	}
 	return unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp,
 		unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
 }
