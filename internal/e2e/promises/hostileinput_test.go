@@ -64,6 +64,9 @@ func everything() string {
 // something else than it is; "" where there is none.
 func harmful(out string) string {
 	for i, r := range out {
+		if ' ' <= r && r <= '~' {
+			continue
+		}
 		if r == utf8.RuneError && !strings.HasPrefix(out[i:], "\ufffd") ||
 			r != '\n' && (unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)) {
 			return fmt.Sprintf("%q in %q", r, out[max(0, i-60):min(len(out), i+60)])

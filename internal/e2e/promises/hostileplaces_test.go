@@ -297,12 +297,13 @@ func (v *victim) events(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	for _, text := range long(few()) {
+	for _, text := range few() {
 		for _, word := range []string{quoted(t, text), `"` + strings.ReplaceAll(text, `"`, "") + `"`, text} {
 			fmt.Fprintf(f, `{"id":"0","time":"2026-01-02T03:04:05Z","type":"agent.status","repo":"gears","workspace":%s,"agent":{"state":"building","description":%[1]s}}`+"\n", word)
 			fmt.Fprintf(f, `{"id":"0","time":"2026-01-02T03:04:05Z","type":%s,"reason":%[1]s,"repo":"gears","workspace":"one"}`+"\n", word)
 		}
 	}
+	fmt.Fprintf(f, `{"id":"0","time":"2026-01-02T03:04:05Z","type":"x","reason":"%s","repo":"gears","workspace":"one"}`+"\n", strings.Repeat("A", 1<<20))
 	for _, words := range []string{"events", "events --calls", "events --json", "events --workspace gears/one"} {
 		if r := v.say(t, strings.Split(words, " ")...); r.code != 0 || !strings.Contains(r.stdout, "AAAA") {
 			t.Errorf("ship %s = %d, %s, want the longest event in it", words, r.code, r.stderr)
