@@ -104,12 +104,18 @@ func headerOf(resp *gh.Response) http.Header {
 func unreadable(ctx context.Context, write bool, err error) error {
 	var known *api.Error
 	if write && !errors.As(err, &known) {
-		return &api.Error{
-			Code: api.OutcomeUnknown, Reason: "bad_answer", Message: "the forge's answer could not be understood: it may have been done",
-			Hint: "look at the issue or pull request before you try again", Err: err,
-		}
+		return noAnswer(err)
 	}
 	return bridge.AsError(ctx, err)
+}
+
+// noAnswer is a good status whose text does not say that the forge has what was sent: what stands
+// before a forge answers so too.
+func noAnswer(err error) *api.Error {
+	return &api.Error{
+		Code: api.OutcomeUnknown, Reason: "bad_answer", Message: "the forge's answer could not be understood: it may have been done",
+		Hint: "look at the issue or pull request before you try again", Err: err,
+	}
 }
 
 // walk reads a list page by page, as the forge's own links lead, until take has had enough, the

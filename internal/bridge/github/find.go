@@ -31,15 +31,44 @@ func (p *Provider) Find(ctx context.Context, r bridge.Repo, w bridge.Write, sinc
 	}
 	var found *api.Written
 	query := url.Values{"since": {since.Format(time.RFC3339)}, "per_page": {perPage}}
-	next, err := walk(ctx, p, at.under(query, "issues", strconv.Itoa(w.Number), "comments"), maxPages, func(_ string, page []*gh.IssueComment) bool {
+	next, err := walkAll(ctx, p, at.under(query, "issues", strconv.Itoa(w.Number), "comments"), func(page []*gh.IssueComment) {
 		for _, c := range page {
-			if sameLogin(c.GetUser().GetLogin(), me) && !c.GetCreatedAt().Before(since) && sameText(c.GetBody(), w.Body) {
-				found = &api.Written{ID: c.GetID(), URL: c.GetHTMLURL(), CreatedAt: c.GetCreatedAt().UTC()}
+			if me.wrote(c.GetUser()) && !c.GetCreatedAt().Before(since) && sameText(c.GetBody(), w.Body) {
+				found = writtenComment(c)
 			}
 		}
-		return true
 	})
 	return found, unread(found, next, err)
+}
+
+// walkAll reads a list to its end, with full pages. What stands before an Enterprise server may drop
+// the links: where a full page came without any, the next one is asked for by its number. It gives
+// the address of the page after the last one that was read, or "" at the end.
+func walkAll[T any](ctx context.Context, p *Provider, address string, take func(page []T)) (next string, err error) {
+	for n := range maxPages {
+		var page []T
+		l, err := p.get(ctx, address, &page)
+		if err != nil {
+			return "", err
+		}
+		take(page)
+		switch {
+		case l.next != "":
+			address = l.next
+		case l != (links{}) || len(page) < fullPage:
+			return "", nil
+		default:
+			u, err := url.Parse(address)
+			if err != nil {
+				return address, nil
+			}
+			query := u.Query()
+			query.Set("page", strconv.Itoa(n+2))
+			u.RawQuery = query.Encode()
+			address = u.String()
+		}
+	}
+	return address, nil
 }
 
 // unread is the error for what was not found in a list that was not read to its end: that it is
@@ -52,17 +81,16 @@ func unread(found *api.Written, next string, err error) error {
 }
 
 // findReview reads all reviews: the forge gives them oldest first, and takes no time.
-func (p *Provider) findReview(ctx context.Context, at place, w bridge.Write, me string, since time.Time) (*api.Written, error) {
+func (p *Provider) findReview(ctx context.Context, at place, w bridge.Write, me account, since time.Time) (*api.Written, error) {
 	var found *api.Written
 	query := url.Values{"per_page": {perPage}}
-	next, err := walk(ctx, p, at.under(query, "pulls", strconv.Itoa(w.Number), "reviews"), maxPages, func(_ string, page []*gh.PullRequestReview) bool {
+	next, err := walkAll(ctx, p, at.under(query, "pulls", strconv.Itoa(w.Number), "reviews"), func(page []*gh.PullRequestReview) {
 		for _, r := range page {
-			if sameLogin(r.GetUser().GetLogin(), me) && !r.GetSubmittedAt().Before(since) && sameText(r.GetBody(), w.Body) &&
+			if me.wrote(r.GetUser()) && !r.GetSubmittedAt().Before(since) && sameText(r.GetBody(), w.Body) &&
 				r.GetState() == states[w.Event] && (w.Head == "" || r.GetCommitID() == w.Head) {
 				found = writtenReview(r)
 			}
 		}
-		return true
 	})
 	return found, unread(found, next, err)
 }

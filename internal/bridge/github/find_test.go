@@ -21,7 +21,7 @@ func TestFindKnowsOwnWords(t *testing.T) {
 		return c
 	}
 	f, p := newForge(t)
-	f.json("GET", "//user", `{"login":"fleet"}`)
+	f.json("GET", "//user", `{"login":"fleet","id":5}`)
 	list := func(all ...object) { f.pages("issues/7/comments", paged(t, all)...) }
 	find := func(w bridge.Write) int64 {
 		t.Helper()

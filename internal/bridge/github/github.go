@@ -18,8 +18,9 @@ import (
 )
 
 const (
-	accept  = "application/vnd.github+json"
-	perPage = "100" // the most that GitHub gives
+	accept   = "application/vnd.github+json"
+	perPage  = "100" // the most that GitHub gives
+	fullPage = 100
 
 	// maxPages bounds a walk over one list: 5,000 items.
 	maxPages = 50
@@ -32,8 +33,8 @@ type Provider struct {
 	broken error // why there is no client
 	log    *slog.Logger
 
-	learned sync.Map // paths of repositories whose number the guard knows
-	account account
+	learned  sync.Map // paths of repositories whose number the guard knows
+	accounts accounts
 }
 
 var _ bridge.Provider = (*Provider)(nil)

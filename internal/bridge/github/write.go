@@ -51,7 +51,14 @@ func (p *Provider) Write(ctx context.Context, r bridge.Repo, w bridge.Write) (*a
 	if err != nil {
 		return nil, p.refusedWrite(ctx, at, w, err)
 	}
-	return &api.Written{ID: posted.GetID(), URL: posted.GetHTMLURL(), CreatedAt: posted.GetCreatedAt().UTC()}, nil
+	if posted.GetID() == 0 || posted.GetHTMLURL() == "" {
+		return nil, noAnswer(errors.New("it is no comment"))
+	}
+	return writtenComment(&posted), nil
+}
+
+func writtenComment(c *gh.IssueComment) *api.Written {
+	return &api.Written{ID: c.GetID(), URL: c.GetHTMLURL(), CreatedAt: c.GetCreatedAt().UTC()}
 }
 
 // checkWrite refuses what the forge would, or would file unseen.
@@ -104,6 +111,9 @@ func (p *Provider) review(ctx context.Context, at place, w bridge.Write) (*api.W
 	var posted gh.PullRequestReview
 	if _, err = p.send(ctx, http.MethodPost, at.under(nil, "pulls", strconv.Itoa(w.Number), "reviews"), request, &posted); err != nil {
 		return nil, p.refusedWrite(ctx, at, w, err)
+	}
+	if posted.GetID() == 0 || posted.GetHTMLURL() == "" || posted.GetState() == "" {
+		return nil, noAnswer(errors.New("it is no review"))
 	}
 	written := writtenReview(&posted)
 	written.Note = p.verified(ctx, at, w, &posted)
