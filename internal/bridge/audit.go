@@ -64,18 +64,23 @@ type auditLine struct {
 type auditHead struct {
 	Seq  int64  `json:"seq"`
 	Hash string `json:"hash"`
+	// Final: the bridge ended after this line, so that there can't be another one.
+	Final bool `json:"final,omitempty"`
 }
 
 // auditBreak is when a bridge found, as it started, that the audit was not what had been written.
 type auditBreak struct {
 	Line  int64     `json:"line"`            // that was vouched for
 	Fresh bool      `json:"fresh,omitempty"` // nothing vouched for any line: the database was a new one
+	Added int64     `json:"added,omitempty"` // so many lines from Line on were not vouched for; else Line was not there
+	Final bool      `json:"final,omitempty"` // and the bridge before had ended, so that it did not write them
 	At    time.Time `json:"at"`
 }
 
 // auditLog appends to audit.jsonl. It is safe for concurrent use.
 type auditLog struct {
-	broke *auditBreak // found by openAudit
+	// Found by openAudit: that the audit is another one, and that it has more lines.
+	broke, added *auditBreak
 
 	mu   sync.Mutex
 	file *os.File
@@ -139,8 +144,14 @@ func (l *auditLog) scan(vouched auditHead) (last []byte, half bool, err error) {
 		}
 		last, half = append(last[:0], line...), !whole
 	}
+	now, added := time.Now().UTC(), l.head.Seq-vouched.Seq
+	if half {
+		added-- // it is said to be one by the line after it
+	}
 	if !there {
-		l.broke = &auditBreak{Line: vouched.Seq, At: time.Now().UTC()}
+		l.broke = &auditBreak{Line: vouched.Seq, At: now}
+	} else if vouched.Seq > 0 && added > 0 {
+		l.added = &auditBreak{Line: vouched.Seq + 1, Added: added, Final: vouched.Final, At: now}
 	}
 	l.size, err = l.file.Seek(0, io.SeekEnd)
 	return last, half, err
@@ -159,6 +170,9 @@ func (l *auditLog) append(line auditLine) (auditHead, error) {
 	if err != nil {
 		return l.head, err
 	}
+	if len(raw) >= maxAuditLine { // it could not be read again
+		return l.head, errors.New("a line is too long for the audit")
+	}
 	if err := l.here(); err != nil {
 		return l.head, err
 	}
@@ -175,6 +189,13 @@ func (l *auditLog) append(line auditLine) (auditHead, error) {
 	l.size += int64(len(raw)) + 1
 	l.head = auditHead{Seq: line.Seq, Hash: hashLine(raw)}
 	return l.head, nil
+}
+
+// at is where the chain ends.
+func (l *auditLog) at() auditHead {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.head
 }
 
 func (l *auditLog) close() error {

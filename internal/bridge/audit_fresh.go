@@ -3,38 +3,72 @@ package bridge
 import (
 	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
+
+	bolt "go.etcd.io/bbolt"
 
 	"fleet/api"
 )
 
-// unvouched says that dir holds an audit with something in it and a database with nothing: what
-// vouched for the audit, and all grants, have been taken away.
-func unvouched(dir string) bool {
-	size := func(name string) int64 {
-		info, err := os.Lstat(filepath.Join(dir, name))
-		if err != nil {
-			return 0
-		}
-		return info.Size()
+// bereft says that the database vouches for nothing while an audit stands beside it: what vouched
+// for that, and all grants, have been taken away, or another database put in their place. A crash
+// in the middle of a bridge's very first write leaves one line, and no grant can have been lost.
+func (d *desk) bereft() (bool, error) {
+	head, err := d.store.auditHead()
+	if err != nil || head.Seq > 0 {
+		return false, err
 	}
-	return size(storeFile) == 0 && size(auditFile) > 0
+	breaks, err := d.store.auditBreaks()
+	if err != nil || slices.ContainsFunc(breaks, func(b auditBreak) bool { return b.Fresh }) {
+		return false, err
+	}
+	f, err := openPrivate(filepath.Join(d.dir, auditFile), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the audit: %w", err)
+	}
+	defer f.Close()
+	return !harmless(newLineReader(f)), nil
+}
+
+// harmless says that an audit is empty, or has one line that no grant stands in.
+func harmless(r lineReader) bool {
+	raw, _, err := r.next()
+	if err != nil {
+		return errors.Is(err, io.EOF)
+	}
+	line, err := decodeAudit(raw)
+	if err != nil || line.Event == auditGrant || line.Event == auditRevoke {
+		return false
+	}
+	_, _, err = r.next()
+	return errors.Is(err, io.EOF)
 }
 
 // bereave records in a fresh store that an audit stood beside it. The embedded ship, which without
 // a stored grant may do everything, is left to read: the store that is gone may have narrowed it.
 func (d *desk) bereave() error {
 	now := time.Now().UTC()
-	if err := d.store.addBreak(auditBreak{Fresh: true, At: now}, auditHead{}); err != nil {
+	local := grant{Ship: LocalShip, Repos: map[string][]string{api.AllRepos: {api.VerbRead}}, CreatedAt: now}
+	err := d.store.db.Update(func(tx *bolt.Tx) error {
+		var known grant
+		found, err := fetch(tx, bucketGrants, LocalShip, &known)
+		if err == nil && d.embedded && !found {
+			err = keepIn(tx, bucketGrants, LocalShip, local)
+		}
+		return errors.Join(err, noteBreak(tx, auditBreak{Fresh: true, At: now}))
+	})
+	if err != nil {
 		return fmt.Errorf("record that the database is a new one: %w", err)
 	}
-	if !d.embedded {
-		return nil
-	}
-	g := grant{Ship: LocalShip, Repos: map[string][]string{api.AllRepos: {api.VerbRead}}, CreatedAt: now}
-	return d.store.setGrant(LocalShip, &g, auditHead{})
+	return nil
 }
 
 // what says, for people, what was found.
@@ -42,6 +76,12 @@ func (b auditBreak) what() string {
 	at := b.At.Format(time.RFC3339)
 	if b.Fresh {
 		return "and all others were not vouched for at " + at + ": bridge.db was gone or empty beside them, and with it all grants"
+	}
+	if b.Final {
+		return fmt.Sprintf("is the first of %d that a bridge found which started at %s, and that the one before, which had ended, did not write", b.Added, at)
+	}
+	if b.Added > 0 {
+		return fmt.Sprintf("is the first of %d that were not vouched for when a bridge started at %s: a crash leaves a few such lines, and somebody else may write them", b.Added, at)
 	}
 	return "or a line before it was altered or removed: a bridge that started at " + at + " did not find it as it had been written"
 }

@@ -61,15 +61,16 @@ type desk struct {
 
 func (d *desk) open(dir string, patience time.Duration) error {
 	var err error
-	bereft := unvouched(dir)
 	if d.store, err = openStore(dir, patience); err != nil {
 		return err
 	}
 	d.dir = dir
+	bereft, err := d.bereft()
 	if bereft {
-		if err := d.bereave(); err != nil {
-			return errors.Join(err, d.close())
-		}
+		err = d.bereave()
+	}
+	if err != nil {
+		return errors.Join(err, d.close())
 	}
 	stored, err := d.store.grants()
 	if err != nil {
@@ -92,10 +93,14 @@ func (d *desk) startAudit() error {
 	if err != nil {
 		return err
 	}
-	if audit.broke != nil {
-		if err := d.store.addBreak(*audit.broke, audit.head); err != nil {
-			return errors.Join(err, audit.close())
+	var breaks []auditBreak
+	for _, b := range []*auditBreak{audit.broke, audit.added} {
+		if b != nil {
+			breaks = append(breaks, *b)
 		}
+	}
+	if err := d.store.vouch(audit.at(), breaks...); err != nil {
+		return errors.Join(err, audit.close())
 	}
 	d.audit = audit
 	return nil
@@ -105,6 +110,9 @@ func (d *desk) close() error {
 	var err error
 	if d.audit != nil {
 		err = d.audit.close()
+		head := d.audit.at()
+		head.Final = true
+		err = errors.Join(err, d.store.vouch(head))
 	}
 	return errors.Join(err, d.store.close())
 }
@@ -155,11 +163,14 @@ func (d *desk) verify() (*api.AuditReport, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		report, err = verifyAudit(strings.NewReader(""), head)
 	}
+	d.more(&report, head)
 	for _, b := range breaks {
-		report.Faults = append(report.Faults, api.AuditFault{
-			Line: max(int(b.Line), 1),
-			What: b.what(),
-		})
+		line := max(int(b.Line), 1)
+		if b.Added > 0 && !b.Final {
+			report.Notes = append(report.Notes, fmt.Sprintf("line %d %s", line, b.what()))
+			continue
+		}
+		report.Faults = append(report.Faults, api.AuditFault{Line: line, What: b.what()})
 	}
 	return &report, err
 }

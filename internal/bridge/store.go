@@ -67,16 +67,25 @@ func openStore(dir string, patience time.Duration) (*store, error) {
 	case errors.Is(err, bolterrors.ErrTimeout):
 		return nil, errStoreInUse
 	case errors.Is(err, errDamaged):
-		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), file.Close()) // bbolt has left it open, and locked
+		// bbolt has left it open and mapped, which alone keeps the lock.
+		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
 	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum):
+		return nil, fmt.Errorf("open %s: %w (%w)", path, errDamaged, err)
+	case err != nil && cutShort(path):
 		return nil, fmt.Errorf("open %s: %w (%w)", path, errDamaged, err)
 	case err != nil:
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}
-	if err := carefully(s.prepare); err != nil {
+	if err := carefully(func() error { return errors.Join(s.whole(file), s.prepare()) }); err != nil {
 		return nil, errors.Join(fmt.Errorf("prepare %s: %w", path, err), s.db.Close())
 	}
 	return s, nil
+}
+
+// cutShort says that a file that isn't empty has no room for the two pages that say what is in it.
+func cutShort(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Size() > 0 && info.Size() < 2*int64(os.Getpagesize())
 }
 
 // errDamaged says that the database isn't what was written.
@@ -116,6 +125,23 @@ func openPrivate(path string, flag int, mode os.FileMode) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// whole reads everything once, so that what is damaged shows now: later, a page that isn't there ends
+// the process.
+func (s *store) whole(file *os.File) error {
+	info, err := file.Stat()
+	if err != nil {
+		return err
+	}
+	return s.db.View(func(tx *bolt.Tx) error {
+		if tx.Size() > info.Size() {
+			return fmt.Errorf("%w (it was cut off)", errDamaged)
+		}
+		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
+			return b.ForEach(func(_, _ []byte) error { return nil })
+		})
+	})
 }
 
 func (s *store) prepare() error {
@@ -159,17 +185,39 @@ func (s *store) auditBreaks() ([]auditBreak, error) {
 	return all, err
 }
 
-func (s *store) addBreak(b auditBreak, head auditHead) error {
+func noteBreak(tx *bolt.Tx, b auditBreak) error {
+	var all []auditBreak
+	if _, err := fetch(tx, bucketMeta, metaBreaks, &all); err != nil {
+		return err
+	}
+	return keepIn(tx, bucketMeta, metaBreaks, append(all, b))
+}
+
+// vouch stores where the audit ends, and what was wrong with it, as a bridge starts or ends.
+func (s *store) vouch(head auditHead, breaks ...auditBreak) error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		var all []auditBreak
-		if _, err := fetch(tx, bucketMeta, metaBreaks, &all); err != nil {
-			return err
+		for _, b := range breaks {
+			if err := noteBreak(tx, b); err != nil {
+				return err
+			}
 		}
-		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
-			return err
-		}
-		return keepIn(tx, bucketMeta, metaBreaks, append(all, b))
+		return keepIn(tx, bucketMeta, metaAuditHead, head)
 	})
+}
+
+// advance stores that the audit has come to head, for a line that nothing else is stored with.
+func (s *store) advance(head auditHead) error {
+	return s.db.Update(func(tx *bolt.Tx) error { return keepHead(tx, head) })
+}
+
+// keepHead stores how far the audit has come. Of two changes at a time, the one with the earlier
+// line may be stored last.
+func keepHead(tx *bolt.Tx, head auditHead) error {
+	var now auditHead
+	if _, err := fetch(tx, bucketMeta, metaAuditHead, &now); err != nil || head.Seq <= now.Seq {
+		return err
+	}
+	return keepIn(tx, bucketMeta, metaAuditHead, head)
 }
 
 // auditHead is the last line of the audit that a change in the store vouches for.
@@ -200,7 +248,7 @@ func (s *store) grants() (map[string]grant, error) {
 // setGrant stores the ship's grant, or forgets the ship where g is nil.
 func (s *store) setGrant(ship string, g *grant, head auditHead) error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+		if err := keepHead(tx, head); err != nil {
 			return err
 		}
 		if g == nil {

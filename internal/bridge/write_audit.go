@@ -9,11 +9,14 @@ import (
 // auditLine is the line about i, before anything is known of its outcome.
 func (i *intent) auditLine(event string) auditLine {
 	return auditLine{
-		Event: event, RequestID: i.RequestID, Ship: i.Ship, Workspace: i.Workspace, Repo: i.Repo, Op: i.Op,
-		Number: i.Write.Number, Review: i.Write.Event, BodySHA256: i.BodySHA256, BodyBytes: len(i.Write.Body),
+		Event: event, RequestID: i.RequestID, Ship: i.Ship, Workspace: atMost(i.Workspace), Repo: atMost(i.Repo), Op: i.Op,
+		Number: i.Write.Number, Review: atMost(i.Write.Event), BodySHA256: i.BodySHA256, BodyBytes: len(i.Write.Body),
 		KeySHA256: i.KeyHash, Credential: i.Credential,
 	}
 }
+
+// atMost cuts what a ship gave before it was checked: a refusal of it still has its line.
+func atMost(s string) string { return s[:min(len(s), maxName)] }
 
 // outcomeLine says what became of it.
 func (i *intent) outcomeLine() auditLine {
@@ -45,8 +48,17 @@ func (b *Broker) refused(c *order, err error) error {
 	}
 	line := c.intent().auditLine(auditRefused)
 	line.Code, line.Reason = string(e.Code), e.Reason
-	if _, err := b.desk.audit.append(line); err != nil {
+	if err := b.desk.add(line); err != nil {
 		b.log.Error("a refusal isn't in the audit", "request", c.id, "cause", err.Error())
 	}
 	return err
+}
+
+// add writes a line that belongs to no change in the store, and vouches for it.
+func (d *desk) add(line auditLine) error {
+	head, err := d.audit.append(line)
+	if err != nil {
+		return err
+	}
+	return d.store.advance(head)
 }
