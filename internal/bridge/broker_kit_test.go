@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"slices"
 	"sync"
 	"testing"
@@ -204,11 +205,20 @@ func configOf(t testing.TB, dir string, f Provider, log *logBuffer) Config {
 		t.Fatal(err)
 	}
 	return Config{
-		Registry:    tools,
-		Providers:   map[string]func(*Guard, *slog.Logger) Provider{"github": func(*Guard, *slog.Logger) Provider { return f }},
+		Registry: tools,
+		Providers: map[string]func(*Guard, *slog.Logger) Provider{"github": func(g *Guard, _ *slog.Logger) Provider {
+			tellTime(g, 0)
+			return f
+		}},
 		Credentials: credentials, Dir: dir, Embedded: true,
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
 	}
+}
+
+// tellTime is an answer of a forge whose clock is behind ours.
+func tellTime(g *Guard, behind time.Duration) {
+	date := time.Now().Add(-behind).UTC().Format(http.TimeFormat)
+	g.quota.observe("core", "", &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Date": {date}}})
 }
 
 // openBench opens a Broker in dir, or in a new directory where dir is "".

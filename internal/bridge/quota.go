@@ -33,6 +33,7 @@ type quota struct {
 	resources map[string]allowance
 	paused    time.Time
 	behind    time.Duration // the forge's clock, see Guard.Behind
+	clock     bool          // the forge has said what time it has
 }
 
 func newQuota(now func() time.Time) *quota {
@@ -74,7 +75,7 @@ func (q *quota) observe(resource, signed string, resp *http.Response) {
 	}
 	now := q.now()
 	if date, err := http.ParseTime(resp.Header.Get("Date")); err == nil {
-		q.behind = max(now.Sub(date), 0)
+		q.behind, q.clock = max(now.Sub(date), 0), true
 	}
 	if state, ok := readQuota(resp, now); ok {
 		if name := resp.Header.Get("X-Ratelimit-Resource"); name != "" && len(name) < 32 && len(q.resources) < 16 {
@@ -104,6 +105,13 @@ func (g *Guard) Behind() time.Duration {
 	g.quota.mu.Lock()
 	defer g.quota.mu.Unlock()
 	return g.quota.behind
+}
+
+// knowsClock says that the forge has answered with its time.
+func (g *Guard) knowsClock() bool {
+	g.quota.mu.Lock()
+	defer g.quota.mu.Unlock()
+	return g.quota.clock
 }
 
 // readQuota reads the headers of GitHub and Gitea (X-RateLimit-…) or GitLab (RateLimit-…).

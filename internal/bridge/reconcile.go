@@ -43,21 +43,32 @@ func (b *Broker) find(ctx context.Context, f *forge, r Repo, i *intent, times in
 			return nil, false
 		}
 		found, err := b.findOnce(ctx, f, r, i)
-		absent = err == nil && found == nil && f.signsAs(ctx, i.Signer)
+		absent = err == nil && found == nil && i.ClockKnown && f.signsAs(ctx, i.Signer)
 		if err != nil {
 			b.log.Warn("a write can't be looked for", "request", i.RequestID, "cause", MaskCredentials(fmt.Sprint(asError(err))))
 		} else if found != nil {
 			// Another workspace may have posted the same words by the same account. Where both writes
 			// are unclear, nobody can tell whose post it is: no forge takes a mark of ours, times
-			// are in seconds by its clock, and a hidden mark would change the text. Then the first to
-			// look has it, and the other stays unclear, since what belongs to one is not absent for
-			// the other: nothing is posted twice, and the link leads to these very words.
-			if other, err := b.desk.store.claimed(i, found.URL); err == nil && !other {
+			// are in seconds by its clock, and a hidden mark would change the text. Then it is taken for
+			// the one that was sent first, and the other stays unclear, since what belongs to one is not
+			// absent for the other: nothing is posted twice, nobody is told of a post that isn't his, and
+			// the link leads to these very words.
+			if mine, err := b.mine(i, found); err == nil && mine {
 				return found, false
 			}
 		}
 	}
 	return nil, absent
+}
+
+// mine says that what was found is no other write's, as far as can be known.
+func (b *Broker) mine(i *intent, found *api.Written) (bool, error) {
+	claimed, err := b.desk.store.claimed(i, found.URL)
+	if err != nil || claimed {
+		return false, err
+	}
+	older, err := b.desk.store.older(i)
+	return !older, err
 }
 
 // findOnce asks the forge for what it has from when i began, by the forge's clock. Where its answer
@@ -70,6 +81,9 @@ func (b *Broker) findOnce(ctx context.Context, f *forge, r Repo, i *intent) (*ap
 		found, err := guarded(b, i.Op, func() (*api.Written, error) {
 			return f.provider.Find(ctx, r, i.Write, i.StartedAt.Add(-behind-clockSkew))
 		})
+		if found != nil {
+			found, err = posted(found)
+		}
 		now := f.guard.Behind()
 		if err != nil || found != nil || now <= behind+clockSkew/2 {
 			return found, err
@@ -107,9 +121,10 @@ func (b *Broker) reconcileLater() error {
 	if err != nil || len(open) == 0 || !b.begin() {
 		return err
 	}
+	ctx, cancel := context.WithTimeout(b.life, reconcileTime)
+	b.looking = cancel
 	go func() {
 		defer b.work.Done()
-		ctx, cancel := context.WithTimeout(b.life, reconcileTime)
 		defer cancel()
 		for _, i := range open {
 			if time.Since(i.StartedAt) > intentLife || ctx.Err() != nil {
@@ -139,7 +154,7 @@ func (b *Broker) reconcile(ctx context.Context, i *intent) error {
 	if (&order{repo: repo}).resource() != i.Path {
 		return badRegistration("it is another repository than the one that was written to")
 	}
-	leave, err := b.takeContent(ctx, repo, i)
+	leave, err := b.takeContent(ctx, i)
 	if err != nil {
 		return err
 	}

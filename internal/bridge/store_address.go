@@ -1,6 +1,10 @@
 package bridge
 
-import bolt "go.etcd.io/bbolt"
+import (
+	"slices"
+
+	bolt "go.etcd.io/bbolt"
+)
 
 // claimed says that what lies at url on the forge is known to come from another write than i.
 func (s *store) claimed(i *intent, url string) (bool, error) {
@@ -11,6 +15,20 @@ func (s *store) claimed(i *intent, url string) (bool, error) {
 		return nil
 	})
 	return other, err
+}
+
+// older says that another write of the same words was sent before i, and that nobody knows what
+// became of it: what lies on the forge may be that one's.
+func (s *store) older(i *intent) (bool, error) {
+	open, err := s.undecided()
+	if err != nil {
+		return false, err
+	}
+	words := i.wordsHash()
+	return slices.ContainsFunc(open, func(other *intent) bool {
+		before := other.Line < i.Line || other.Line == i.Line && other.ID < i.ID
+		return other.ID != i.ID && before && other.wordsHash() == words
+	}), nil
 }
 
 // keepAddress notes what i left on the forge, unless another write has it.

@@ -45,8 +45,10 @@ type intent struct {
 	Credential string        `json:"credential"`
 	Signer     string        `json:"signer,omitempty"` // who sent it, see Guard.Signer; "": not known
 	RequestID  string        `json:"request_id"`
-	StartedAt  time.Time     `json:"started_at"`       // by our clock
-	Behind     time.Duration `json:"behind,omitempty"` // the forge's clock when it was sent, as far as known
+	StartedAt  time.Time     `json:"started_at"`            // by our clock
+	Behind     time.Duration `json:"behind,omitempty"`      // the forge's clock when it was sent
+	ClockKnown bool          `json:"clock_known,omitempty"` // Behind was measured by the process that sent it
+	Line       int64         `json:"line,omitempty"`        // of the audit, about to be sent; of two, the later has the greater one
 	State      string        `json:"state"`
 	Written    *api.Written  `json:"written,omitempty"`
 	Error      *api.Error    `json:"error,omitempty"`
@@ -56,6 +58,7 @@ func (i *intent) undecided() bool { return i.State == intentStarted || i.State =
 
 // begin stores a new intent, with its key and its content leading to it.
 func (s *store) begin(i *intent, head auditHead) error {
+	i.Line = head.Seq
 	return s.db.Update(func(tx *bolt.Tx) error {
 		if err := prune(tx, i.StartedAt.Add(-intentLife)); err != nil {
 			return err
@@ -66,7 +69,7 @@ func (s *store) begin(i *intent, head auditHead) error {
 		if err := tx.Bucket([]byte(bucketContents)).Put([]byte(i.Content), []byte(i.ID)); err != nil {
 			return err
 		}
-		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+		if err := keepHead(tx, head); err != nil {
 			return err
 		}
 		return keepIn(tx, bucketIntents, i.ID, i)
@@ -80,7 +83,7 @@ func (s *store) decide(i *intent, head auditHead) error {
 		kept.Write.Body = ""
 	}
 	return s.db.Update(func(tx *bolt.Tx) error {
-		if err := keepIn(tx, bucketMeta, metaAuditHead, head); err != nil {
+		if err := keepHead(tx, head); err != nil {
 			return err
 		}
 		if err := keepAddress(tx, i); err != nil {

@@ -44,7 +44,7 @@ func (b *Broker) write(ctx context.Context, c *order) (json.RawMessage, error) {
 
 // writeContent goes on once the key is known to be new.
 func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
-	leave, err := b.takeContent(ctx, c.repo, i)
+	leave, err := b.takeContent(ctx, i)
 	if err != nil {
 		return nil, b.refused(c, busy(err))
 	}
@@ -53,7 +53,7 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 	if err != nil {
 		return nil, internal(err)
 	}
-	if earlier != nil && (earlier.undecided() || earlier.State == intentDone && time.Since(earlier.StartedAt) < duplicateTime) {
+	if earlier != nil && (earlier.undecided() || earlier.recent(i.Path)) {
 		answer, decided, err := b.sameWords(ctx, c, i, earlier)
 		if decided || err != nil {
 			return answer, err
@@ -63,6 +63,11 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 		return nil, b.refused(c, err)
 	}
 	return b.send(ctx, c, i)
+}
+
+// recent says that i, which was posted to the repository at path, stands for the same words there.
+func (i *intent) recent(path string) bool {
+	return i.State == intentDone && i.Path == path && time.Since(i.StartedAt) < duplicateTime
 }
 
 // again answers a key that was used before.
@@ -75,7 +80,7 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 		})
 	}
 	if earlier.undecided() {
-		leave, err := b.takeContent(ctx, c.repo, earlier)
+		leave, err := b.takeContent(ctx, earlier)
 		if err != nil {
 			return nil, busy(err)
 		}
@@ -83,7 +88,7 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 		if earlier, err = b.desk.store.intentBy(bucketKeys, i.KeyHash); err != nil || earlier == nil {
 			return nil, internal(errors.Join(err, errors.New("an intent is gone")))
 		}
-		if earlier.undecided() {
+		if earlier.undecided() && earlier.Path == i.Path {
 			b.look(ctx, c.forge, c.repo, earlier, 1)
 		}
 	}
@@ -96,27 +101,27 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 	case intentFailed:
 		return nil, earlier.Error
 	}
-	return nil, b.unknownOutcome(ctx, c.forge, earlier)
+	return nil, b.unknownOutcome(ctx, c, earlier)
 }
 
 // sameWords answers what another call from the same workspace asked for just now, word for word.
 // It is not decided where that one was lost for certain, so that this one may be sent.
 func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (answer json.RawMessage, decided bool, err error) {
-	if earlier.undecided() {
+	if earlier.undecided() && earlier.Path == i.Path {
 		absent := b.look(ctx, c.forge, c.repo, earlier, 1)
 		if absent && time.Since(earlier.StartedAt) >= settleTime {
 			return nil, false, nil
 		}
 	}
 	if earlier.State != intentDone {
-		return nil, true, b.unknownOutcome(ctx, c.forge, earlier)
+		return nil, true, b.unknownOutcome(ctx, c, earlier)
 	}
 	if err := b.desk.store.alias(i, earlier.ID); err != nil {
 		return nil, true, internal(err)
 	}
 	line := i.auditLine(auditDuplicate)
 	line.URL = earlier.Written.URL
-	if _, err := b.desk.audit.append(line); err != nil {
+	if err := b.desk.add(line); err != nil {
 		b.log.Error("a duplicate isn't in the audit", "request", c.id, "cause", err.Error())
 	}
 	answer, err = encode(earlier.duplicate())

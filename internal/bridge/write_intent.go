@@ -23,8 +23,10 @@ func (c *order) intent() *intent {
 	return i
 }
 
+// contentHash leaves out where the repository is on the forge: under a new address, the same words
+// may already be there.
 func (i *intent) contentHash() string {
-	return hashOf(i.Ship, i.Repo, i.Path, i.Workspace, i.Op, fmt.Sprint(i.Write.Number), i.Write.Event, i.Write.Head, i.Write.Body)
+	return hashOf(i.Ship, i.Repo, i.Workspace, i.Op, fmt.Sprint(i.Write.Number), i.Write.Event, i.Write.Head, i.Write.Body)
 }
 
 // hashOf keeps its parts apart.

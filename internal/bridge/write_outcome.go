@@ -25,7 +25,7 @@ func busy(err error) error {
 }
 
 // unknownOutcome says what an agent can do about a write that may or may not have been done.
-func (b *Broker) unknownOutcome(ctx context.Context, f *forge, i *intent) error {
+func (b *Broker) unknownOutcome(ctx context.Context, c *order, i *intent) error {
 	what := "comment"
 	if i.Write.Kind == PullReview {
 		what = "review"
@@ -34,14 +34,27 @@ func (b *Broker) unknownOutcome(ctx context.Context, f *forge, i *intent) error 
 		Code: api.OutcomeUnknown, Reason: "write_outcome_unknown",
 		Message: fmt.Sprintf("the connection to the forge broke after the %s on %d was sent: it may have been posted, though the bridge does not find it", what, i.Write.Number),
 	}
-	if !f.signsAs(context.WithoutCancel(ctx), i.Signer) {
-		e.Hint = fmt.Sprintf("look with %s whether it is there, and do not send the same text again: the bridge's credential for the forge is not the one that it was sent with, so the bridge cannot tell and will not post it; "+
-			"if it isn't there, tell a human, who must decide", i.viewer())
+	if why := i.neverSure(context.WithoutCancel(ctx), c); why != "" {
+		e.Hint = fmt.Sprintf("look with %s whether it is there, and do not send the same text again: %s, so the bridge cannot tell and will not post it; "+
+			"if it isn't there, tell a human, who must decide", i.viewer(), why)
 		return e
 	}
 	e.RetryAfterSeconds = max(int((settleTime-time.Since(i.StartedAt))/time.Second), 0)
 	e.Hint = fmt.Sprintf("look with %s whether it is there; if it isn't, call again with exactly the same text: the bridge looks once more before it posts", i.viewer())
 	return e
+}
+
+// neverSure says why no look can show that i is not on the forge, or "".
+func (i *intent) neverSure(ctx context.Context, c *order) string {
+	switch {
+	case i.Path != c.resource():
+		return "the repository was registered at another address when it was sent"
+	case !i.ClockKnown:
+		return "the bridge ended as it was sent and had not learned what time the forge has"
+	case !c.forge.signsAs(ctx, i.Signer):
+		return "the bridge's credential for the forge is not the one that it was sent with"
+	}
+	return ""
 }
 
 // viewer is the call that shows an agent what is at i's target.

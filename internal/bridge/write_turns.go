@@ -51,12 +51,12 @@ func (t *turns) take(ctx context.Context, name string) (leave func(), err error)
 // takeContent waits for the turn of i's content, and then for that of its words on its target,
 // whoever's they are: what looks alike on the forge is sent and looked for one after the other, so
 // that a look knows what belongs to others.
-func (b *Broker) takeContent(ctx context.Context, r Repo, i *intent) (leave func(), err error) {
+func (b *Broker) takeContent(ctx context.Context, i *intent) (leave func(), err error) {
 	leaveContent, err := b.turns.take(ctx, "content "+i.Content)
 	if err != nil {
 		return nil, err
 	}
-	leaveWords, err := b.turns.take(ctx, "words "+i.wordsHash(r))
+	leaveWords, err := b.turns.take(ctx, "words "+i.wordsHash())
 	if err != nil {
 		leaveContent()
 		return nil, err
@@ -66,6 +66,6 @@ func (b *Broker) takeContent(ctx context.Context, r Repo, i *intent) (leave func
 
 // wordsHash is the same for whatever a look could take for i. Comments on issues and on pulls are
 // one list, and a forge may change blanks and ends of lines.
-func (i *intent) wordsHash(r Repo) string {
-	return hashOf(r.APIURL.String(), strings.ToLower(r.Path), fmt.Sprint(i.Write.Number), i.Write.Event, strings.Join(strings.Fields(i.Write.Body), " "))
+func (i *intent) wordsHash() string {
+	return hashOf(strings.ToLower(i.Path), fmt.Sprint(i.Write.Number), i.Write.Event, strings.Join(strings.Fields(i.Write.Body), " "))
 }

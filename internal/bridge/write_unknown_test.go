@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net/http"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -183,8 +182,7 @@ type lateForge struct {
 }
 
 func (f *lateForge) Find(_ context.Context, _ Repo, _ Write, since time.Time) (*api.Written, error) {
-	date := time.Now().Add(-f.behind).UTC().Format(http.TimeFormat)
-	f.guard.quota.observe("core", "", &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Date": {date}}})
+	tellTime(f.guard, f.behind)
 	if f.began.Add(-f.behind).Before(since) {
 		return nil, nil
 	}
