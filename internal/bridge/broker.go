@@ -54,6 +54,7 @@ type Broker struct {
 
 	life    context.Context // ends with Close
 	end     context.CancelFunc
+	looking context.CancelFunc // ends looking for writes of an earlier process
 	mu      sync.Mutex
 	closing bool
 	work    sync.WaitGroup
@@ -66,7 +67,7 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 	if c.Registry == nil || c.Credentials == nil || c.Dir == "" || c.Logger == nil {
 		return nil, errors.New("a bridge needs Registry, Credentials, Dir and Logger")
 	}
-	b := &Broker{config: c, log: c.Logger, forges: forges{config: c}}
+	b := &Broker{config: c, log: c.Logger, forges: forges{config: c, known: &signedWith{}}}
 	b.desk = &desk{embedded: c.Embedded, registry: c.Registry}
 	if c.Embedded {
 		b.local = mintShipCredential()
@@ -82,6 +83,7 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 		return nil, errors.Join(err, b.desk.close())
 	}
 	b.life, b.end = context.WithCancel(context.WithoutCancel(ctx))
+	b.looking = func() {}
 	b.reads = newReads(b)
 	if err := b.reconcileLater(); err != nil {
 		b.end()
@@ -97,6 +99,9 @@ func (b *Broker) prepare() error {
 	}
 	if broke := b.desk.audit.broke; broke != nil {
 		b.log.Error("the audit is not what was written", "line", broke.Line)
+	}
+	if added := b.desk.audit.added; added != nil {
+		b.log.Warn("the audit has lines that nothing vouches for", "line", added.Line, "lines", added.Added, "ended", added.Final)
 	}
 	breaks, err := b.desk.store.auditBreaks()
 	if err != nil {
@@ -156,6 +161,7 @@ func (b *Broker) Close() error {
 	timer := time.NewTimer(closeTime)
 	defer timer.Stop()
 	b.reads.stop()
+	b.looking() // the next process looks
 	select {
 	case <-done:
 	case <-timer.C:
@@ -174,72 +180,6 @@ func (b *Broker) begin() bool {
 		b.work.Add(1)
 	}
 	return !b.closing
-}
-
-// forges makes providers when they are first needed.
-type forges struct {
-	config Config
-	mu     sync.Mutex
-	made   map[string]*forge // by forge and API address
-}
-
-// forge is a provider and the Guard it speaks through.
-type forge struct {
-	provider   Provider
-	guard      *Guard
-	credential Credential
-}
-
-// at gives the forge that a repository is on.
-func (f *forges) at(name string, at *url.URL) (*forge, error) {
-	build := f.config.Providers[name]
-	if build == nil {
-		return nil, &api.Error{
-			Code: api.Unsupported, Reason: "no_provider",
-			Message: "this bridge cannot speak to the forge " + name + " yet",
-			Hint:    "use git itself, or ask a human to look at the forge's own site",
-		}
-	}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	key := name + " " + at.String()
-	if one := f.made[key]; one != nil {
-		return one, nil
-	}
-	credential, err := f.config.Credentials.For(name, at)
-	if err != nil {
-		return nil, err
-	}
-	guard, err := NewGuard(GuardConfig{API: at, Credential: credential, Logger: f.config.Logger})
-	if err != nil {
-		bad := badRegistration(err.Error())
-		bad.Err = err
-		return nil, bad
-	}
-	if f.made == nil {
-		f.made = map[string]*forge{}
-	}
-	one := &forge{provider: maskedProvider{build(guard, f.config.Logger), guard}, guard: guard, credential: credential}
-	f.made[key] = one
-	return one, nil
-}
-
-// mask takes from a text, such as a panic's, what any of the forges was asked with.
-func (f *forges) mask(text string) string {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, one := range f.made {
-		text = one.guard.Mask(text)
-	}
-	return MaskCredentials(text)
-}
-
-func (f *forges) close() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, one := range f.made {
-		one.guard.Close()
-	}
 }
 
 // internal is a fault of our own: its cause is for the log.

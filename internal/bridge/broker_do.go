@@ -24,6 +24,7 @@ type order struct {
 	repo   Repo
 	forge  *forge
 	signed string // id of the forge's credential
+	signer string // see Guard.Signer: what one token sees, another one may not
 }
 
 // do answers one request of the ship that holds the credential. Every error is an *api.Error.
@@ -91,11 +92,26 @@ func (b *Broker) admit(ctx context.Context, c *order) error {
 	if c.forge, err = b.forges.at(registered.Forge, c.repo.APIURL); err != nil {
 		return err
 	}
+	b.forges.learnSecrets()
+	if c.writes() && c.showsLive() {
+		return heldCredential("a credential that the bridge uses")
+	}
+	if c.signer, err = c.forge.guard.Signer(ctx); err != nil {
+		return err
+	}
 	c.signed = c.forge.credential.ID()
 	if c.signed == anonymous {
 		return c.unsigned(ctx, registered.Forge)
 	}
 	return nil
+}
+
+// showsLive says that the body has in it what the bridge signs with, whatever its shape, or what the
+// ship itself is known by.
+func (c *order) showsLive() bool {
+	own := signedWith{}
+	own.add(c.ship)
+	return c.forge.guard.Mask(c.Body) != c.Body || own.mask(c.Body) != c.Body
 }
 
 // unsigned says why the forge can't be asked without a credential, or nil: what is public at a

@@ -125,13 +125,17 @@ func (r *Request) checkWrite() error {
 		return invalid("body_too_long", fmt.Sprintf("body has %d characters; at most %d are posted, and nothing was", n, maxBody), "shorten it, or split it into several comments")
 	}
 	if seen := CleanText(r.Body); holdsCredential(seen) || seen != r.Body && holdsCredential(r.Body) {
-		return &api.Error{
-			Code: api.Forbidden, Reason: "holds_credential",
-			Message: "body holds something shaped like a credential (a token, a key or a password in an address); nothing was posted",
-			Hint:    "take it out, or write a placeholder in its place; if it is real, tell a human that it must be revoked",
-		}
+		return heldCredential("something shaped like a credential (a token, a key or a password in an address)")
 	}
 	return nil
+}
+
+func heldCredential(what string) error {
+	return &api.Error{
+		Code: api.Forbidden, Reason: "holds_credential",
+		Message: "body holds " + what + "; nothing was posted",
+		Hint:    "take it out, or write a placeholder in its place; if it is real, tell a human that it must be revoked",
+	}
 }
 
 // checkTarget refuses what is no target, and refs that git would not take, which could name

@@ -39,6 +39,7 @@ var shapes = sync.OnceValue(func() []shape {
 	add("k_live_", `([rs]k_live_[A-Za-z0-9]{20,})`, nil)
 	add("npm_", `(npm_[A-Za-z0-9]{36})`, nil)
 	add("AIza", `(AIza[A-Za-z0-9_-]{35})`, nil)
+	add("fleet_ship_", `(fleet_ship_[A-Za-z0-9_-]{43,})`, mixedCase)
 	add("fleet_", `(fleet_[A-Za-z0-9_-]{43,})`, mixed)
 	add("://", `(?i)[a-z][a-z0-9+.-]*://[^\s/?#@:]*:([^\s/?#@]+)@`, notPlaceholder)
 	return all
@@ -47,6 +48,12 @@ var shapes = sync.OnceValue(func() []shape {
 // mixed tells random characters from a long name in a program.
 func mixed(s string) bool {
 	return strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s, unicode.IsDigit)
+}
+
+// mixedCase is for a prefix with which no long name begins: of random characters, a few in ten
+// thousand hold no digit.
+func mixedCase(s string) bool {
+	return strings.ContainsFunc(s, unicode.IsUpper) && strings.ContainsFunc(s[len(shipPrefix):], unicode.IsLower)
 }
 
 // notPlaceholder tells a password in an address from a word that stands for one.

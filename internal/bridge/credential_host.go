@@ -2,14 +2,16 @@ package bridge
 
 import (
 	"fmt"
+	"net/netip"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
 // credentialHost is the name under which an API's credential is kept: its host, the default port
 // left out, as people know it. GitHub keeps its API on a host of its own beside the site's.
 func credentialHost(api *url.URL) string {
-	host := strings.ToLower(api.Hostname())
+	host := plainHost(api.Hostname())
 	if host == "api.github.com" {
 		host = "github.com"
 	} else if tenant, ok := strings.CutPrefix(host, "api."); ok && strings.HasSuffix(tenant, ".ghe.com") {
@@ -18,7 +20,8 @@ func credentialHost(api *url.URL) string {
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
 	}
-	switch port := api.Port(); {
+	port := strings.TrimLeft(api.Port(), "0")
+	switch {
 	case port != "" && port != "443":
 		return host + ":" + port
 	case port == "" && api.Scheme == "http":
@@ -26,6 +29,16 @@ func credentialHost(api *url.URL) string {
 	default:
 		return host
 	}
+}
+
+// plainHost spells a host's name in the one way in which it is kept: small letters, no dot at its end,
+// an IPv6 address as short as it can be (RFC 5952).
+func plainHost(name string) string {
+	host := strings.TrimSuffix(strings.ToLower(name), ".")
+	if at, err := netip.ParseAddr(host); err == nil {
+		return at.String()
+	}
+	return host
 }
 
 // ParseCredentialHost takes HOST or HOST:PORT as an operator types it, and gives the name under
@@ -36,7 +49,16 @@ func ParseCredentialHost(text string) (string, error) {
 	if err != nil || u.Host != text || strings.HasSuffix(text, ":") || !isHostName(u.Hostname()) {
 		return "", fmt.Errorf("%q is not a host such as github.com or git.example:8443", text)
 	}
-	return credentialHost(u), nil
+	if port := u.Port(); port != "" {
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
+			return "", fmt.Errorf("%q has no port between 1 and 65535", text)
+		}
+	}
+	host := credentialHost(u)
+	if host == "www.github.com" {
+		return "", fmt.Errorf("%q has no API; the host is github.com", text)
+	}
+	return host, nil
 }
 
 func isHostName(name string) bool {

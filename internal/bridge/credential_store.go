@@ -188,5 +188,34 @@ func CredentialDir(lookup func(string) string) (string, error) {
 	return filepath.Join(home, ".config", "fleet", "credentials"), nil
 }
 
+// secrets gives every token that can be read now, whether it was ever signed with or not: so that
+// it can be masked. Apps have none until they sign.
+func (s *CredentialStore) secrets() []Secret {
+	var all []Secret
+	for _, secret := range s.environment {
+		all = append(all, secret)
+	}
+	read := func(path string, mask fs.FileMode) {
+		if text, err := readSecretOnce(path, mask); err == nil {
+			all = append(all, NewSecret(strings.TrimSpace(text)))
+		}
+	}
+	for _, h := range s.configured {
+		if h.File != "" {
+			read(h.File, noOthers)
+		}
+	}
+	if s.dir == "" {
+		return all
+	}
+	entries, _ := os.ReadDir(s.dir)
+	for _, e := range entries {
+		if !hidden(e.Name()) {
+			read(filepath.Join(s.dir, e.Name()), ownerOnly)
+		}
+	}
+	return all
+}
+
 // hidden says that name can't be a host's file: a temporary one, or somebody's notes.
 func hidden(name string) bool { return strings.HasPrefix(name, ".") || strings.HasSuffix(name, "~") }

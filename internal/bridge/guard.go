@@ -31,6 +31,7 @@ type GuardConfig struct {
 	Now        func() time.Time  // nil: time.Now
 
 	network network
+	known   *signedWith // shared by the Guards of one broker; nil: the Guard's own
 }
 
 // Guard is the one way to a forge's API. It holds one host and one credential together: everything
@@ -50,7 +51,7 @@ type Guard struct {
 	quota      *quota
 	answers    *answers
 	ids        *repositoryIDs
-	signed     signedWith
+	signed     *signedWith
 }
 
 // NewGuard sends nothing. It refuses an API address that isn't plain https (or http on loopback),
@@ -71,12 +72,15 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	if c.known == nil {
+		c.known = &signedWith{}
+	}
 	at := *c.API
 	g := &Guard{
 		api: &at, credential: c.Credential, reads: c.Transport, writes: c.Transport, maxBody: c.MaxBody,
 		roots: c.RootCAs, network: c.network, log: c.Logger,
 		slots: make(chan struct{}, parallelCalls), downloads: make(chan struct{}, parallelCalls),
-		quota: newQuota(c.Now), answers: newAnswers(), ids: newRepositoryIDs(),
+		quota: newQuota(c.Now), answers: newAnswers(), ids: newRepositoryIDs(), signed: c.known,
 	}
 	if c.Transport == nil {
 		g.ours = true

@@ -8,21 +8,30 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"fleet/api"
 )
 
-// maxSigned is how many secrets a Guard remembers to have signed with: an app's token lasts an
-// hour, and what a forge shows of one comes within that.
-const maxSigned = 8
+const (
+	// maxSigned is how many secrets are remembered to have been signed with.
+	maxSigned = 32
+	// signedLife is for how long one is: an app's token lasts an hour, and what a forge shows of one
+	// comes within that.
+	signedLife = 2 * time.Hour
+)
 
-// signedWith are the secrets that a Guard signed with of late, in the forms in which a forge may
-// show them. It is safe for concurrent use.
+// signedWith are the secrets that Guards signed with of late, and those that they could sign with,
+// in the forms in which a forge may show them. It is safe for concurrent use.
 type signedWith struct {
 	mu sync.RWMutex
-	// A function for what Secret says: nothing that prints a Guard can look into it. Newest last,
-	// the secret itself first of its forms; nil where there is none.
-	forms func() [][]string
+	// A function for what Secret says: nothing that prints a Guard can look into it. Used last, last.
+	secrets func() []knownSecret
+}
+
+type knownSecret struct {
+	forms []string // the secret itself first
+	used  time.Time
 }
 
 // add remembers the secret. One that is too short to tell it from other text is not.
@@ -33,37 +42,70 @@ func (s *signedWith) add(secret Secret) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all [][]string
-	if s.forms != nil {
-		all = s.forms()
+	var all []knownSecret
+	if s.secrets != nil {
+		all = s.secrets()
 	}
-	if n := len(all); n > 0 && all[n-1][0] == text {
+	now := time.Now()
+	if n := len(all); n > 0 && all[n-1].forms[0] == text && now.Sub(all[n-1].used) < time.Minute {
 		return
 	}
-	all = slices.DeleteFunc(slices.Clone(all), func(forms []string) bool { return forms[0] == text })
-	all = append(all, []string{text, hex.EncodeToString([]byte(text)), base64.RawStdEncoding.EncodeToString([]byte(text))})
+	one := knownSecret{used: now}
+	all = slices.DeleteFunc(slices.Clone(all), func(k knownSecret) bool {
+		if k.forms[0] == text {
+			one.forms = k.forms
+		}
+		return k.forms[0] == text || now.Sub(k.used) > signedLife
+	})
+	if one.forms == nil {
+		one.forms = formsOf(text)
+	}
+	all = append(all, one)
 	all = all[max(0, len(all)-maxSigned):]
-	s.forms = func() [][]string { return all }
+	s.secrets = func() []knownSecret { return all }
+}
+
+// formsOf gives the spellings of a secret that logs and answers show: itself, in hexadecimal, and
+// in base64. There the same bytes look different by where they stand in a group of three, and those
+// that share a group with what stands around are left out.
+func formsOf(text string) []string {
+	forms := []string{text, hex.EncodeToString([]byte(text))}
+	for shift := range 3 {
+		padded := append(make([]byte, shift), text...)
+		from, to := (shift*8+5)/6, len(padded)*8/6
+		for _, alphabet := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+			if form := alphabet.EncodeToString(padded)[from:to]; !slices.Contains(forms, form) {
+				forms = append(forms, form)
+			}
+		}
+	}
+	return forms
 }
 
 // all gives the forms of all of them.
 func (s *signedWith) all() [][]string {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	if s.forms == nil {
+	if s.secrets == nil {
 		return nil
 	}
-	return s.forms()
+	var all [][]string
+	for _, known := range s.secrets() {
+		all = append(all, known.forms)
+	}
+	return all
 }
 
 // Mask takes from text, as it reads once it is decoded, every credential that the Guard has signed
-// with of late: what it masks in an answer's bytes, a forge could have escaped there. Characters
+// with of late, or that its broker knows: what it masks in an answer's bytes, a forge could have escaped there. Characters
 // that nobody sees don't hide a credential.
-func (g *Guard) Mask(text string) string {
+func (g *Guard) Mask(text string) string { return g.signed.mask(text) }
+
+func (s *signedWith) mask(text string) string {
 	if len(text) < shortestMasked {
 		return text
 	}
-	all := g.signed.all()
+	all := s.all()
 	for _, forms := range all {
 		for _, form := range forms {
 			text = strings.ReplaceAll(text, form, redacted)

@@ -11,7 +11,7 @@ import (
 )
 
 func signedGuard(secrets ...string) *Guard {
-	g := &Guard{}
+	g := &Guard{signed: &signedWith{}}
 	for _, s := range secrets {
 		g.signed.add(NewSecret("Bearer " + s))
 	}

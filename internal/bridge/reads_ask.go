@@ -118,7 +118,7 @@ func shared[T any](ctx context.Context, b *Broker, c *order, at position, rest s
 
 // key is what a read of c is of.
 func (c *order) key(op, rest string) readKey {
-	return readKey{credential: c.signed, repo: c.resource(), op: op, number: c.Number, rest: rest}
+	return readKey{credential: c.signer, repo: c.resource(), op: op, number: c.Number, rest: rest}
 }
 
 // resource names the repository among all forges. Its name in the registry plays no part.
