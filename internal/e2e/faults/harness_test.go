@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
 
 	"fleet/internal/atlas"
@@ -43,6 +42,8 @@ type run struct {
 	modern    bool
 	over      chan struct{} // closed once everything it wrote is read
 	killed    bool
+	dying     sync.Once
+	pen       sync.Mutex // what is written is in the account's order
 
 	mu    sync.Mutex
 	asks  map[string]*ask
@@ -135,14 +136,9 @@ func (r *run) take(line string, at time.Time) {
 
 // ask sends one request. The account has it before the adapter does.
 func (r *run) ask(tool, arguments, value string) *ask {
-	r.mu.Lock()
-	a := &ask{run: r, id: fmt.Sprint(len(r.order)), tool: tool, value: value, sent: time.Now(), done: make(chan struct{})}
-	if len(r.order)%3 == 1 {
-		a.id = `"id-` + a.id + `"`
-	}
-	r.asks[a.id] = a
-	r.order = append(r.order, a)
-	r.mu.Unlock()
+	r.pen.Lock()
+	defer r.pen.Unlock()
+	a := r.enter(tool, value)
 	method, params := "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s`, tool, arguments)
 	if strings.Contains(tool, "/") || tool == "initialize" {
 		method, params = tool, arguments
@@ -154,21 +150,39 @@ func (r *run) ask(tool, arguments, value string) *ask {
 	return a
 }
 
+// enter takes a request down in the account.
+func (r *run) enter(tool, value string) *ask {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	a := &ask{run: r, id: fmt.Sprint(len(r.order)), tool: tool, value: value, sent: time.Now(), done: make(chan struct{})}
+	if len(r.order)%3 == 1 {
+		a.id = `"id-` + a.id + `"`
+	}
+	r.asks[a.id] = a
+	r.order = append(r.order, a)
+	return a
+}
+
 // write sends a line. An adapter that was killed doesn't read it, which its account says.
 func (r *run) write(line string) { _, _ = io.WriteString(r.in, line+"\n") }
 
-// cancel takes a request back, unless it was answered.
+// cancel takes a request back, unless it was answered. In the same breath it sends a line that
+// the adapter refuses by itself: once that is answered, the cancel has been read.
 func (r *run) cancel(a *ask) {
+	r.pen.Lock()
+	defer r.pen.Unlock()
 	r.mu.Lock()
 	over := len(a.answers) > 0 || r.killed
+	if !over {
+		a.cancelled = time.Now()
+	}
 	r.mu.Unlock()
 	if over {
 		return
 	}
-	r.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, a.id))
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	a.cancelled = time.Now()
+	barrier := r.enter("no/method", "")
+	r.write(fmt.Sprintf(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s}}`, a.id) + "\n" +
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":%s}`, barrier.id))
 }
 
 // open begins the conversation, as often as it takes.
@@ -217,10 +231,11 @@ func (r *run) kill() {
 	r.mu.Lock()
 	r.killed = true
 	r.mu.Unlock()
-	_ = r.command.Process.Signal(syscall.SIGCONT)
-	_ = r.command.Process.Kill()
-	<-r.over
-	_ = r.command.Wait()
+	r.dying.Do(func() {
+		_ = r.command.Process.Kill()
+		<-r.over
+		_ = r.command.Wait()
+	})
 }
 
 // end closes the input, and holds the adapter to its end.

@@ -9,11 +9,10 @@ import (
 	"time"
 )
 
-// change is something that the operator did to a workspace, between two moments.
+// change is a deactivation of a workspace, which happened between two moments.
 type change struct {
-	workspace  int
-	from, to   time.Time
-	successful int
+	workspace int
+	from, to  time.Time
 }
 
 // happens waits for f's point and has it happen, unless all is over before.
