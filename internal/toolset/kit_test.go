@@ -45,11 +45,6 @@ func standIn(mode string, args []string) int {
 		raw, _ := json.Marshal(seen{args[1:], os.Environ(), dir, string(input)})
 		_ = os.WriteFile(args[0], raw, 0o600)
 		fmt.Printf("%s", raw)
-	case "say": // say EXIT STDOUT STDERR
-		fmt.Print(args[1])
-		fmt.Fprint(os.Stderr, args[2])
-		code, _ := strconv.Atoi(args[0])
-		return code
 	case "flood": // flood TEXT BYTES
 		n, _ := strconv.Atoi(args[1])
 		for written := 0; written < n; written += len(args[0]) {
@@ -61,7 +56,7 @@ func standIn(mode string, args []string) int {
 	case "sleep": // sleep FILE: writes its id and holds what it inherited
 		_ = os.WriteFile(args[0], []byte(strconv.Itoa(os.Getpid())), 0o600)
 		sleep()
-	case "leave", "hang", "escape": // leaves a descendant that holds the pipes; hang waits for it
+	case "leave", "escape": // leaves a descendant that holds the pipes
 		child := exec.Command(os.Args[0], "stand-in", "sleep", args[0])
 		child.Stdout, child.Stderr = os.Stdout, os.Stderr
 		child.SysProcAttr = &syscall.SysProcAttr{Setsid: mode == "escape"}
@@ -70,9 +65,6 @@ func standIn(mode string, args []string) int {
 			time.Sleep(time.Millisecond)
 		}
 		fmt.Print("left it")
-		if mode == "hang" {
-			_ = child.Wait()
-		}
 	case "gate": // gate DIR: signs in and waits for DIR/open
 		_ = os.WriteFile(filepath.Join(args[0], "in-"+strconv.Itoa(os.Getpid())), nil, 0o600)
 		for range 30_000 {
@@ -120,9 +112,13 @@ func newBed(t *testing.T) *bed {
 
 func (b *bed) outside() string { return filepath.Join(filepath.Dir(b.atlas), "outside") }
 
-// command is the stand-in in one of its modes.
+// command is the stand-in in one of its modes. What only says something, as in say EXIT STDOUT
+// STDERR, is left to a shell, which starts sooner.
 func command(t *testing.T, mode ...string) []string {
 	t.Helper()
+	if mode[0] == "say" {
+		return append([]string{"/bin/sh", "-c", `printf %s "$2"; printf %s "$3" >&2; exit "$1"`, "sh"}, mode[1:]...)
+	}
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
@@ -165,6 +161,25 @@ func plain(t *testing.T, more string) string {
 	t.Helper()
 	one := `{"name":"%s","description":"d","input":{"type":"object","additionalProperties":false},"args":[],"output":"%s"}`
 	return declare(t, `{"toolset":"mine",`+more+`"tools":[`+fmt.Sprintf(one, "text", "text")+`,`+fmt.Sprintf(one, "json", "json")+`,`+fmt.Sprintf(one, "lines", "lines")+`]}`)
+}
+
+// say has the command of a bed that speaks print text and end with exit from now on.
+func (b *bed) say(exit int, text string) {
+	b.t.Helper()
+	script := filepath.Join(filepath.Dir(b.told), "script")
+	for path, content := range map[string]string{script: "cat " + script + ".out; exit " + strconv.Itoa(exit), script + ".out": text} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			b.t.Fatal(err)
+		}
+	}
+}
+
+// speaker serves use with a command that does what say last told.
+func speaker(t *testing.T, use string) *bed {
+	t.Helper()
+	b := newBed(t)
+	b.say(0, "")
+	return b.load(toolset.Host{}, atlas.Toolset{Use: use, Command: []string{"/bin/sh", filepath.Join(filepath.Dir(b.told), "script")}})
 }
 
 func (b *bed) place() toolset.Place { return toolset.Place{Dir: b.dir} }

@@ -107,7 +107,8 @@ func TestADeclarationIsTheOperatorsOwnFileOutsideTheAtlas(t *testing.T) {
 	write(filepath.Join(b.dir, "mine.json"), 0o600)
 	cases := map[string]struct{ use, want string }{
 		"good":             {own, ""},
-		"others can write": {write(filepath.Join(b.outside(), "open.json"), 0o622), "others can write it"},
+		"its group writes": {write(filepath.Join(b.outside(), "group.json"), 0o620), "others can write it"},
+		"others can write": {write(filepath.Join(b.outside(), "open.json"), 0o602), "others can write it"},
 		"a link":           {link, "symbolic link"},
 		"a FIFO":           {fifo, "not a regular file"},
 		"in a workspace":   {filepath.Join(b.dir, "mine.json"), "lies in the atlas"},

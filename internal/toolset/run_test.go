@@ -53,7 +53,9 @@ func TestACommandRunsInTheWorkspaceWithoutInput(t *testing.T) {
 
 func TestADeadlineKillsDescendantsToo(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "child.pid")
-	b := serve(t, plain(t, `"timeout_seconds":1,`), "hang", file)
+	b := newBed(t)
+	// A shell, since it is up well before the deadline on a busy machine too.
+	b.load(toolset.Host{}, atlas.Toolset{Use: plain(t, `"timeout_seconds":1,`), Command: []string{"/bin/sh", "-c", "sleep 30 & printf %s $! > " + file + "; wait"}})
 	failed(t, b.call("text", `{}`), "killed after 1 seconds")
 	until(t, "the grandchild is dead", func() bool { return gone(pid(t, file)) })
 }
@@ -121,27 +123,27 @@ func TestTextThatIsNotUTF8IsMadeSo(t *testing.T) {
 }
 
 func TestAFailedCommandIsAResultWithWhatItSaid(t *testing.T) {
-	cases := map[string]struct {
+	use := plain(t, "")
+	for name, c := range map[string]struct {
 		mode []string
 		want string
 	}{
 		"standard error":            {[]string{"say", "2", "out", "  the reason\n"}, "the reason"},
 		"standard output":           {[]string{"say", "1", " only here \n", ""}, "only here"},
-		"nothing":                   {[]string{"say", "3", "", ""}, "exit code 3"},
-		"a signal":                  {[]string{"die"}, "ended by a signal"},
-		"a flood on standard error": {[]string{"say", "2", "", strings.Repeat("x", 100_000)}, "xxx"},
-	}
-	for name, c := range cases {
+		"nothing":                   {[]string{"say", "3", "", ""}, "mine adapter error: the command ended with exit code 3"},
+		"a signal":                  {[]string{"die"}, "mine adapter error: the command was ended by a signal: killed"},
+		"a flood on standard error": {[]string{"say", "2", "", strings.Repeat("x", 100_000)}, strings.Repeat("x", 8<<10)},
+	} {
 		t.Run(name, func(t *testing.T) {
-			b := serve(t, plain(t, ""), c.mode...)
-			for _, tool := range []string{"text", "json", "lines"} {
-				failed(t, b.call(tool, `{}`), c.want)
+			b := serve(t, use, c.mode...)
+			for _, tool := range []string{"text", "json"} {
+				got := b.call(tool, `{}`)
+				failed(t, got, c.want)
+				if got.Text[0] != c.want {
+					t.Errorf("%s: text = %q, want %q", tool, got.Text, c.want)
+				}
 			}
 		})
-	}
-	b := serve(t, plain(t, ""), "say", "2", "out", "  the reason\n")
-	if got := b.call("text", `{}`); got.Text[0] != "the reason" {
-		t.Errorf("text = %q, want the reason alone", got.Text)
 	}
 }
 
@@ -163,19 +165,27 @@ func TestACommandThatIsGoneIsAResultAndItsPathForTheLogAlone(t *testing.T) {
 }
 
 func TestJSONIsOneValueAndStructuredWhereItIsAnObject(t *testing.T) {
+	b := speaker(t, plain(t, ""))
 	for text, structured := range map[string]bool{
 		`{"a":1}`: true, "{\"a\":1}\n": true, `[1]`: false, `"x"`: false, `null`: false,
 	} {
-		got := serve(t, plain(t, ""), "say", "0", text, "").call("json", `{}`)
-		if got.IsError || got.Text[0] != text || (got.Structured != nil) != structured {
+		b.say(0, text)
+		if got := b.call("json", `{}`); got.IsError || got.Text[0] != text || (got.Structured != nil) != structured {
 			t.Errorf("%q gives %+v, want the same text and structured %v", text, got, structured)
 		}
 	}
 	for _, text := range []string{`{"a":`, `{"a":1}{"b":2}`, ``, `done`, `{"a":1} x`, `{"a":1e999}`} {
-		failed(t, serve(t, plain(t, ""), "say", "0", text, "").call("json", `{}`), "JSON")
+		b.say(0, text)
+		failed(t, b.call("json", `{}`), "JSON")
 	}
-	text := serve(t, plain(t, ""), "say", "0", `{"a":1}`, "").call("text", `{}`)
-	if text.Structured != nil {
-		t.Errorf("a text tool gives structuredContent %s", text.Structured)
+	b.say(0, `{"a":1}`)
+	if got := b.call("text", `{}`); got.Structured != nil {
+		t.Errorf("a text tool gives structuredContent %s", got.Structured)
 	}
+	b.say(0, "1\n\n{\"a\":2}\n")
+	if got := b.call("lines", `{}`); got.IsError || got.Structured != nil || got.Text[0] != "1\n\n{\"a\":2}\n" {
+		t.Errorf("a tool of lines gives %+v, want them as they are", got)
+	}
+	b.say(0, "1 2\n")
+	failed(t, b.call("lines", `{}`), "line 1")
 }

@@ -60,9 +60,14 @@ func contract(version string, table [][3]string) string {
 // saying serves suspec with a checker that prints lines, in which $DIR is the workspace.
 func saying(t *testing.T, exit int, lines ...string) *bed {
 	t.Helper()
-	b := newBed(t)
-	out := strings.ReplaceAll(strings.Join(lines, "\n"), "$DIR", b.dir) + "\n"
-	return b.load(toolset.Host{}, atlas.Toolset{Use: "builtin:suspec", Command: command(t, "say", strconv.Itoa(exit), out, "")})
+	b := speaker(t, "builtin:suspec")
+	b.lines(exit, lines...)
+	return b
+}
+
+func (b *bed) lines(exit int, lines ...string) {
+	b.t.Helper()
+	b.say(exit, strings.ReplaceAll(strings.Join(lines, "\n"), "$DIR", b.dir)+"\n")
 }
 
 const (
@@ -142,6 +147,7 @@ func TestSuspecTakesNothingElse(t *testing.T) {
 }
 
 func TestOKSaysThatTheCheckerWorkedNotThatTheArtifactIsGood(t *testing.T) {
+	b := speaker(t, "builtin:suspec")
 	for name, c := range map[string]struct {
 		exit  int
 		lines []string
@@ -158,7 +164,8 @@ func TestOKSaysThatTheCheckerWorkedNotThatTheArtifactIsGood(t *testing.T) {
 		"declined for a companion": {2, []string{declined}, `{"paths":["$DIR/a.md"],"specPath":"$DIR/s.md"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := saying(t, c.exit, c.lines...)
+			b.t = t
+			b.lines(c.exit, c.lines...)
 			result := b.call("suspec_check", c.args)
 			e := open(t, result)
 			var data []json.RawMessage
@@ -179,6 +186,7 @@ func TestOKSaysThatTheCheckerWorkedNotThatTheArtifactIsGood(t *testing.T) {
 }
 
 func TestWhatIsNotInTheContractIsAnAdapterFailure(t *testing.T) {
+	b := speaker(t, "builtin:suspec")
 	const hard = `[{"code":"C030","severity":"hard-error","message":"m","line":24}]`
 	for name, c := range map[string]struct {
 		exit  int
@@ -223,10 +231,12 @@ func TestWhatIsNotInTheContractIsAnAdapterFailure(t *testing.T) {
 		"not UTF-8":                {0, []string{strings.Replace(clean, "spec", "\xff", 1)}, a},
 	} {
 		t.Run(name, func(t *testing.T) {
-			failed(t, saying(t, c.exit, c.lines...).call("suspec_check", c.args), "suspec adapter error: ")
+			b.t = t
+			b.lines(c.exit, c.lines...)
+			failed(t, b.call("suspec_check", c.args), "suspec adapter error: ")
 		})
 	}
-	b := serve(t, "builtin:suspec", "die")
+	b = serve(t, "builtin:suspec", "die")
 	failed(t, b.call("suspec_check", a), "suspec adapter error: the command was ended by a signal")
 }
 
@@ -290,6 +300,7 @@ func TestGetChecksGivesIDsAndSeveritiesAndInDetailNames(t *testing.T) {
 }
 
 func TestOnlyTheExactContractIsServed(t *testing.T) {
+	b := speaker(t, "builtin:suspec")
 	table := checks()
 	cut, milder, renamed, twice := table[1:], slices.Clone(table), slices.Clone(table), slices.Clone(table)
 	milder[0][2], renamed[0][1], twice[1] = "warning", "other", twice[0]
@@ -317,7 +328,8 @@ func TestOnlyTheExactContractIsServed(t *testing.T) {
 		"something after":  {0, good + "{}", "JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := serve(t, "builtin:suspec", "say", strconv.Itoa(c.exit), c.out, "")
+			b.t = t
+			b.say(c.exit, c.out)
 			want := strings.ReplaceAll(c.want, "/", "$.")
 			verified := b.set.Verify(t.Context())
 			_, _, read := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
@@ -381,11 +393,7 @@ func TestACommandIsShownAsAPersonWouldTypeIt(t *testing.T) {
 
 func TestAnEnvelopeThatIsTooLongIsAnError(t *testing.T) {
 	long := strings.Replace(warned, "no <origin>", strings.Repeat("é", 80_000), 1)
-	b := newBed(t)
-	// An argument cannot be that long, so a script prints it.
-	file := declare(t, strings.ReplaceAll(long+"\n"+long, "$DIR", b.dir))
-	b.load(toolset.Host{}, atlas.Toolset{Use: "builtin:suspec", Command: []string{"/bin/sh", "-c", "cat " + file + "; exit 1"}})
-	got := b.call("suspec_check", `{"paths":["$DIR/a.md","$DIR/a.md"]}`)
+	got := saying(t, 1, long, long).call("suspec_check", `{"paths":["$DIR/a.md","$DIR/a.md"]}`)
 	failed(t, got, "too long")
 	if data := got.Text[1]; !strings.HasSuffix(data, "[truncated]") || len(data) > 256<<10 || !utf8.ValidString(data) {
 		t.Errorf("the data has %d bytes and ends %q", len(data), data[len(data)-20:])
