@@ -24,6 +24,10 @@ import (
 	"fleet/internal/workspace"
 )
 
+// readTime is what reads of the forge have left once the ship is told to end. The bridge's writes
+// have eight seconds more.
+const readTime = 2 * time.Second
+
 func (a *app) serveCommand() *cobra.Command {
 	background, handed := false, 0
 	cmd := &cobra.Command{
@@ -176,14 +180,19 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge
 			s.stop()
 		}
 	})
+	answered := make(chan struct{}) // closed once clients have their answers
 	work.Go(func() {
 		<-ctx.Done()
 		s.manager.tell(serviceStopping)
+		select {
+		case <-answered:
+		case <-time.After(readTime):
+		}
 		closeBridge()
 	})
 	s.append(api.ShipStarted)
 	served := make(chan error, 1)
-	go func() { served <- s.server.Serve(ctx, listeners) }()
+	go func() { served <- s.server.Serve(ctx, listeners); close(answered) }()
 	s.logger.Info("ready", "url", fmt.Sprintf("http://127.0.0.1:%d", s.port), "atlas", s.root, "pid", os.Getpid(), "version", build.Version())
 	s.manager.tell(serviceReady)
 	err = <-served
