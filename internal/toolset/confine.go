@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -124,7 +125,7 @@ func follow(path string) (string, error) {
 		next := filepath.Join(real, part)
 		st, err := os.Lstat(next)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
+		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 			return remainder(next, rest)
 		case err != nil:
 			return "", err

@@ -29,6 +29,9 @@ func hostile(t *testing.T, roots ...string) *bed {
 			t.Fatal(err)
 		}
 	}
+	if err := os.WriteFile(filepath.Join(b.dir, "file"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for _, dir := range []string{filepath.Join(b.dir, "src"), b.dir + "-twin"} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			t.Fatal(err)
@@ -46,7 +49,7 @@ func TestRelativePathsStayInTheWorkspace(t *testing.T) {
 	b := hostile(t)
 	for text, want := range map[string]string{
 		"src": "src", "./src//x/": "src/x", "src/../src/new/file.go": "src/new/file.go", "not/there/yet.go": "not/there/yet.go",
-		"in/x": "in/x", "later": "later", "a b\"c": "a b\"c", "./-x": "-x", "é😀": "é😀", b.dir + "/src": "src", ".": ".", "../main/src": "src",
+		"in/x": "in/x", "later": "later", "a b\"c": "a b\"c", "./-x": "-x", "é😀": "é😀", b.dir + "/src": "src", ".": ".", "../main/src": "src", "file/below": "file/below",
 	} {
 		argv, err := b.set.Argv(b.place(), "rel", json.RawMessage(`{"p":`+quote(text)+`}`))
 		if err != nil || argv[len(argv)-1] != filepath.Join(b.dir, want) {
