@@ -62,7 +62,7 @@ func (d *daemon) start() error {
 func (d *daemon) startOnce() error {
 	d.said = d.world.hear(d.name)
 	c := exec.Command(program("ship"), d.args...)
-	c.Dir, c.Env, c.Stderr, c.Stdout, c.WaitDelay = d.world.dir, d.env, d.said, d.said, 5*time.Second
+	c.Dir, c.Env, c.Stderr, c.Stdout, c.WaitDelay = d.world.dir, d.env, d.said, d.said, patience
 	if err := c.Start(); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (w *world) run(said *words, name string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c := exec.CommandContext(ctx, name, args...)
-	c.Dir, c.Env, c.Stderr, c.WaitDelay = w.dir, w.env, said, time.Second
+	c.Dir, c.Env, c.Stderr, c.WaitDelay = w.dir, w.env, said, patience // a fork of ours, under way, holds the pipe too
 	out, err := c.Output()
 	_, _ = said.Write(out)
 	if err != nil {

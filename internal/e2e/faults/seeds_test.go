@@ -103,6 +103,7 @@ func runSeed(t *testing.T, seed uint64, total *tally) {
 		if err := os.RemoveAll(s.world.dir); err != nil {
 			t.Errorf("seed %d: %v", seed, err)
 		}
+		t.Logf("seed %d held, after %v", seed, time.Since(begun).Round(time.Millisecond))
 		return
 	}
 	text := fmt.Sprintf("seed %d failed after %v; its files are in %s\n", seed, time.Since(begun).Round(time.Millisecond), s.world.dir)
