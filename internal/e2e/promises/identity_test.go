@@ -82,7 +82,7 @@ func TestAShipStartedInsideASessionGivesNothingOfItToOthers(t *testing.T) {
 		if strings.Contains(value, "ones") || foreign[name] == value && value != "" && name != "LANG" {
 			t.Errorf("r/two has %s of r/one's session: %s", name, value)
 		}
-		if slices.Contains([]string{"CLAUDECODE", "CLAUDE_PROJECT_DIR", "AI_AGENT", "OPENCODE", "GEMINI_CLI", "TMUX", "TMUX_PANE"}, name) && value != "" && !strings.HasPrefix(name, "TMUX") {
+		if slices.Contains([]string{"CLAUDECODE", "CLAUDE_PROJECT_DIR", "AI_AGENT", "OPENCODE", "GEMINI_CLI"}, name) {
 			t.Errorf("r/two has %s=%s", name, value)
 		}
 	}
