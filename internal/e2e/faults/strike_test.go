@@ -5,6 +5,7 @@ package faults
 import (
 	"context"
 	"net/http"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -17,64 +18,64 @@ type change struct {
 
 // happens waits for f's point and has it happen, unless all is over before.
 func (s *seedRun) happens(ctx context.Context, f fault) {
-	struck := func() {}
-	if f.link != "" {
-		t := s.world.links[f.link].trip(f.answers, f.bytes)
-		struck = func() { close(t.struck) }
-		select {
-		case <-t.reached:
-		case <-ctx.Done():
-			return
-		}
-	} else {
-		select {
-		case <-time.After(f.at):
-		case <-ctx.Done():
-			return
-		}
+	struck, reached := s.reach(ctx, f)
+	if !reached {
+		return
 	}
 	s.count(f.kind)
 	hold := func() { struck(); time.Sleep(f.hold) } // a fault lasts as long as the plan says
-	switch f.kind[len(f.kind)-4:] {
-	case "ship":
-		s.breakDaemon(s.world.ship, f, hold)
-	case "idge":
-		if f.kind == "fill bridge" {
-			s.fill(s.world.bridgeDir, hold)
-		} else if d, ok := daemonFault(f.kind); ok {
-			s.breakDaemon(s.world.bridge, d, hold)
-		} else {
-			s.breakLink(s.world.links["bridge"], f, hold)
-		}
-	case "orge":
-		if f.kind == "wrong forge" {
-			s.wrongForge(f, hold)
-		} else {
-			s.breakLink(s.world.links["forge"], f, hold)
-		}
-	case "pter":
+	w := s.world
+	switch f.kind {
+	case "kill ship", "end ship", "stop ship":
+		s.breakDaemon(w.ship, f, hold)
+	case "kill bridge", "end bridge", "stop bridge":
+		s.breakDaemon(w.bridge, f, hold)
+	case "cut bridge", "refuse bridge", "hold bridge":
+		breakLink(w.links["bridge"], f, hold)
+	case "cut forge", "refuse forge", "hold forge":
+		breakLink(w.links["forge"], f, hold)
+	case "kill adapter", "stop adapter":
 		s.breakAdapter(f, hold)
-	case "tlas":
-		s.fill(s.world.atlas, hold)
+	case "fill atlas":
+		s.fill(w.atlas, hold)
+	case "fill bridge":
+		s.fill(w.bridgeDir, hold)
+	case "wrong forge":
+		s.wrongForge(f, hold)
 	default:
-		struck()
 		s.operate(f)
 	}
 }
 
-func daemonFault(kind string) (fault, bool) {
-	switch kind {
-	case "kill bridge", "end bridge", "stop bridge":
-		return fault{kind: kind}, true
+// reach waits for f's point. What goes over the link there waits until struck is called.
+func (s *seedRun) reach(ctx context.Context, f fault) (struck func(), reached bool) {
+	if f.link == "" {
+		select {
+		case <-time.After(f.at):
+			return func() {}, true
+		case <-ctx.Done():
+			return nil, false
+		}
 	}
-	return fault{}, false
+	t := s.world.links[f.link].trip(f.answers, f.bytes)
+	select {
+	case <-t.reached:
+		return func() { close(t.struck) }, true
+	case <-ctx.Done():
+		return nil, false
+	}
+}
+
+func verb(kind string) string {
+	one, _, _ := strings.Cut(kind, " ")
+	return one
 }
 
 // breakDaemon kills, ends or stops a program, and has it run again after a while.
 func (s *seedRun) breakDaemon(d *daemon, f fault, hold func()) {
 	d.turn.Lock()
 	defer d.turn.Unlock()
-	switch f.kind[:4] {
+	switch verb(f.kind) {
 	case "stop":
 		d.signal(syscall.SIGSTOP)
 		hold()
@@ -93,12 +94,12 @@ func (s *seedRun) breakDaemon(d *daemon, f fault, hold func()) {
 	}
 }
 
-func (s *seedRun) breakLink(k *link, f fault, hold func()) {
-	switch f.kind[:4] {
-	case "cut ":
+func breakLink(k *link, f fault, hold func()) {
+	switch verb(f.kind) {
+	case "cut":
 		k.cut()
 		hold()
-	case "refu":
+	case "refuse":
 		k.refuse(true)
 		hold()
 		k.refuse(false)
