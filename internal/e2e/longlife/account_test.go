@@ -51,7 +51,7 @@ func (f *fleet) harness(t *testing.T, name string) *harness {
 
 func (f *fleet) harnessIn(t *testing.T, name string, env []string) *harness {
 	t.Helper()
-	h := &harness{cmd: exec.Command(program("old", "agent-mcp")), said: &words{}, gone: make(chan struct{}), open: map[int]*question{}}
+	h := &harness{cmd: exec.Command(f.agentMCP), said: &words{}, gone: make(chan struct{}), open: map[int]*question{}}
 	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = f.path(name), env, h.said
 	in, err := h.cmd.StdinPipe()
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // By what factor a crowd may slow the calls of others, half of them and one in a hundred. Alone,
 // half of the calls take less than a millisecond, of which a busy machine makes many.
 const (
-	mostSlower        = 2
+	mostSlower        = 3
 	mostSlowerAtWorst = 12
 )
 

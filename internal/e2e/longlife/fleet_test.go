@@ -31,6 +31,8 @@ type fleet struct {
 	root string
 	env  []string
 	ship *daemon
+
+	agentMCP string // the program that harnesses start
 }
 
 // newFleet makes an atlas; no ship runs yet. env comes on top of what every program gets.
@@ -43,7 +45,7 @@ func newFleet(t *testing.T, env ...string) *fleet {
 	if dir, err = filepath.EvalSymlinks(dir); err != nil {
 		t.Fatal(err)
 	}
-	f := &fleet{dir: dir, root: filepath.Join(dir, "a")}
+	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), agentMCP: program("old", "agent-mcp")}
 	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
 		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
