@@ -56,6 +56,7 @@ func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret)
 		s.logger.Error("open the bridge; the ship serves without it", "err", s.bridgeFault)
 		return withoutBridge{}, func() {}, nil
 	}
+	s.reregister = broker.Reregister
 	return broker.As(broker.Local()), s.serveAdmin(ctx, broker), nil
 }
 

@@ -62,6 +62,8 @@ type ship struct {
 	background bool
 	bridgeName string // "embedded", or the address of another process's
 	startedAt  time.Time
+	// reregister tells the embedded bridge that the registry has changed; nil: there is none.
+	reregister func()
 	// bridgeFault is why the embedded bridge isn't there; nil: it is.
 	bridgeFault error
 	logger      *slog.Logger
@@ -229,6 +231,9 @@ func (s *ship) readAtlas() error {
 		return err
 	}
 	s.file.Store(file)
+	if s.reregister != nil {
+		s.reregister()
+	}
 	if file.Port != s.port {
 		s.logger.Warn("atlas.json says another port than the one that is served; it counts from the next start on", "says", file.Port, "served", s.port)
 	}

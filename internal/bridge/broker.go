@@ -79,6 +79,7 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 		}
 		return nil, err
 	}
+	b.forges.store = b.desk.store
 	if err := b.prepare(); err != nil {
 		return nil, errors.Join(err, b.desk.close())
 	}
@@ -112,6 +113,7 @@ func (b *Broker) prepare() error {
 			b.log.Error("nothing vouches for the audit: bridge.db was gone or empty", "at", broke.At, "next", "ship bridge audit verify, then ship bridge grant for every ship, local too")
 		}
 	}
+	b.Reregister()
 	key, err := b.desk.store.cursorKey()
 	if err == nil {
 		b.sealer, err = newSealer(key)

@@ -6,11 +6,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"runtime/debug"
 	"slices"
 
 	"fleet/api"
 )
+
+// reasonCancelled is of a read whose caller did not wait for the answer.
+const reasonCancelled = "cancelled"
 
 // anonymous is the id of the credential that is none.
 const anonymous = "anonymous"
@@ -60,6 +64,9 @@ func (b *Broker) answer(ctx context.Context, c *order) (json.RawMessage, error) 
 		ctx, cancel := context.WithTimeout(ctx, callTime)
 		defer cancel()
 		answer, err := b.read(ctx, c)
+		if err == nil {
+			err = b.sameRepository(ctx, c)
+		}
 		if err == nil {
 			err = b.allowed(c) // it may have taken a while
 		}
@@ -151,7 +158,14 @@ func (b *Broker) note(c *order, err error) {
 	if !errors.As(err, &e) || e.Err == nil && e.Code != api.Internal {
 		return
 	}
-	b.log.Warn("a request failed", "request", c.id, "op", c.Op, "code", string(e.Code), "reason", e.Reason, "cause", b.forges.mask(fmt.Sprint(e.Err)))
+	level := slog.LevelWarn
+	switch {
+	case e.Reason == reasonCancelled: // who asked has gone
+		level = slog.LevelDebug
+	case e.Code == api.NotFound, e.Code == api.Invalid:
+		level = slog.LevelInfo
+	}
+	b.log.Log(context.Background(), level, "a request failed", "request", c.id, "op", c.Op, "code", string(e.Code), "reason", e.Reason, "cause", b.forges.mask(fmt.Sprint(e.Err)))
 }
 
 // asError makes every error one for the wire: what isn't an *api.Error is a fault of ours.
@@ -162,7 +176,7 @@ func asError(err error) *api.Error {
 		case errors.Is(err, context.DeadlineExceeded):
 			return &api.Error{Code: api.Unavailable, Reason: "timeout", Message: "the forge did not answer in time", Hint: "try again in a minute", Err: err}
 		case errors.Is(err, context.Canceled):
-			return &api.Error{Code: api.Unavailable, Reason: "cancelled", Message: "the request was called off before it was answered", Hint: "try again", Err: err}
+			return &api.Error{Code: api.Unavailable, Reason: reasonCancelled, Message: "the request was called off before it was answered", Hint: "try again", Err: err}
 		}
 		return internal(err)
 	}

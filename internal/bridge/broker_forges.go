@@ -15,6 +15,7 @@ const secretsTime = time.Second
 type forges struct {
 	config Config
 	known  *signedWith
+	store  *store
 
 	mu    sync.Mutex
 	made  map[string]*forge // by forge and API address
@@ -48,7 +49,7 @@ func (f *forges) at(name string, at *url.URL) (*forge, error) {
 	if err != nil {
 		return nil, err
 	}
-	guard, err := NewGuard(GuardConfig{API: at, Credential: credential, Logger: f.config.Logger, known: f.known})
+	guard, err := NewGuard(GuardConfig{API: at, Credential: credential, Logger: f.config.Logger, known: f.known, pins: f.pins(at)})
 	if err != nil {
 		bad := badRegistration(err.Error())
 		bad.Err = err
@@ -70,6 +71,19 @@ func (f *forges) mask(text string) string {
 		text = one.guard.Mask(text)
 	}
 	return MaskCredentials(text)
+}
+
+func (f *forges) pins(at *url.URL) repositoryPins {
+	return forgePins{store: f.store, registry: f.config.Registry, at: at, log: f.config.Logger}
+}
+
+// forget lets all Guards look anew at what is kept of repositories.
+func (f *forges) forget() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, one := range f.made {
+		one.guard.ids.forget()
+	}
 }
 
 // learnSecrets reads what any credential may be signed with, unless it was read just now: what is

@@ -33,6 +33,8 @@ const (
 	reasonEnding = "bridge_ending"
 	reasonBusy   = "busy"
 
+	reasonReplaced = "repo_replaced"
+
 	reasonNoCredential = "no_credential" // for the forge; its code is Unavailable wherever it is met
 )
 

@@ -31,6 +31,7 @@ type GuardConfig struct {
 	Now        func() time.Time  // nil: time.Now
 
 	network network
+	pins    repositoryPins
 	known   *signedWith // shared by the Guards of one broker; nil: the Guard's own
 }
 
@@ -80,7 +81,7 @@ func NewGuard(c GuardConfig) (*Guard, error) {
 		api: &at, credential: c.Credential, reads: c.Transport, writes: c.Transport, maxBody: c.MaxBody,
 		roots: c.RootCAs, network: c.network, log: c.Logger,
 		slots: make(chan struct{}, parallelCalls), downloads: make(chan struct{}, parallelCalls),
-		quota: newQuota(c.Now), answers: newAnswers(), ids: newRepositoryIDs(), signed: c.known,
+		quota: newQuota(c.Now), answers: newAnswers(), ids: newRepositoryIDs(c.pins), signed: c.known,
 	}
 	if c.Transport == nil {
 		g.ours = true
@@ -132,7 +133,8 @@ func (g *Guard) Pause(wait time.Duration) { g.quota.pause(wait) }
 
 // Learn tells the Guard the numeric id that the forge gives the repository at path, such as
 // acme/widgets: from then on redirects to that id are followed. The first id of a path stays: it
-// reports Conflict where the path has come to belong to another repository.
+// reports Conflict where the path has come to belong to another repository. A broker's Guards know
+// it from earlier processes too.
 func (g *Guard) Learn(path string, id int64) error { return g.ids.learn(path, id) }
 
 // Close drops idle connections. Requests may still be sent.

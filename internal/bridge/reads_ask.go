@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -46,6 +47,25 @@ func (b *Broker) read(ctx context.Context, c *order) (json.RawMessage, error) {
 		})
 	}
 	return b.readCommit(ctx, c, at)
+}
+
+// sameRepository says that the repository's name has come to belong to another one since it was first
+// read, or nil. Every few minutes, one look at it tells; what else that meets, the read has met.
+func (b *Broker) sameRepository(ctx context.Context, c *order) error {
+	if c.Op == OpInfo {
+		return nil
+	}
+	look := *c
+	look.Number = 0
+	_, _, err := b.reads.get(ctx, look.key(OpInfo, " "), question{
+		ask: func(ctx context.Context) (any, error) { return c.forge.provider.Info(ctx, c.repo) },
+		ttl: func(any) time.Duration { return infoTTL },
+	})
+	var e *api.Error
+	if errors.As(err, &e) && e.Reason == reasonReplaced {
+		return err
+	}
+	return nil
 }
 
 // readCommit answers what is asked of a commit: of the one that the first page was of, or of the

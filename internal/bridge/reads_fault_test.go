@@ -49,7 +49,7 @@ func TestWhileRateLimitedTheLastAnswerIsServedWithItsAge(t *testing.T) {
 			t.Fatal(err)
 		}
 		limited = true
-		_, err := b.do(Request{Op: OpInfo, Repo: "widgets"})
+		_, err := b.do(Request{Op: OpInfo, Repo: "gadgets"})
 		if e := expectError(t, err, "rate_limited/"); e.RetryAfterSeconds != 90 {
 			t.Errorf("without an answer: retry after %d s, want 90", e.RetryAfterSeconds)
 		}

@@ -5,7 +5,6 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 
 	"fleet/api"
 )
@@ -165,36 +164,4 @@ func refusedRedirect(to string) *api.Error {
 		Message: "the forge redirects to " + to + ", where the bridge does not follow; nothing was done",
 		Hint:    "ask the operator to check the repository's address",
 	}
-}
-
-// repositoryIDs remembers the forge's numbers of repositories, by path.
-type repositoryIDs struct {
-	mu sync.Mutex
-	by map[string]int64
-}
-
-func newRepositoryIDs() *repositoryIDs { return &repositoryIDs{by: map[string]int64{}} }
-
-func (r *repositoryIDs) of(path string) int64 {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.by[strings.ToLower(path)]
-}
-
-func (r *repositoryIDs) learn(path string, id int64) error {
-	if id <= 0 {
-		return &api.Error{Code: api.Internal, Reason: "repository_id", Message: "the forge gave the repository no number"}
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	path = strings.ToLower(path)
-	if old, known := r.by[path]; known && old != id {
-		return &api.Error{
-			Code: api.Conflict, Reason: "repo_replaced",
-			Message: "another repository has taken this one's name",
-			Hint:    "ask the operator to check the repository's address, and to restart the bridge if it is right",
-		}
-	}
-	r.by[path] = id
-	return nil
 }

@@ -18,7 +18,7 @@ import (
 const (
 	storeFile = "bridge.db"
 	// lockPatience is what a bridge that starts gives an operator's command to let go of the file.
-	lockPatience = 5 * time.Second
+	lockPatience = time.Second
 )
 
 // errStoreInUse says that another process holds the database: a running bridge, as a rule.
@@ -37,6 +37,8 @@ const (
 	bucketContents = "contents" // hash of what is written, where and by whom → id of the newest intent
 	// bucketAddresses: hash of a post's URL → id of the intent that it came from.
 	bucketAddresses = "addresses"
+	// bucketRepositories: API address and path of a repository → pin.
+	bucketRepositories = "repositories"
 )
 
 const (
@@ -110,7 +112,7 @@ func private(path string) error {
 		return err
 	}
 	if info.Mode().Perm()&0o077 != 0 {
-		return fmt.Errorf("%s is open to others (mode %#o): take their access away with chmod", path, info.Mode().Perm())
+		return fmt.Errorf("%s is open to others (mode %#o); next: chmod go= %s", path, info.Mode().Perm(), path)
 	}
 	return nil
 }
@@ -146,7 +148,7 @@ func (s *store) whole(file *os.File) error {
 
 func (s *store) prepare() error {
 	return s.db.Update(func(tx *bolt.Tx) error {
-		for _, name := range []string{bucketMeta, bucketGrants, bucketIntents, bucketKeys, bucketContents, bucketAddresses} {
+		for _, name := range []string{bucketMeta, bucketGrants, bucketIntents, bucketKeys, bucketContents, bucketAddresses, bucketRepositories} {
 			if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 				return err
 			}

@@ -72,6 +72,34 @@ func TestRepositoriesThatMove(t *testing.T) {
 				s.Errorf("%d writes were sent to the stranger", n)
 			}
 		},
+		"a name that is taken over while the bridge is down is noticed": func(s *scene) {
+			get[api.RepoInfo](s, info)
+			s.repo.Rename("acme/gadgets")
+			i := s.gh.Repo("acme/widgets").Issue("a trap")
+			s.openWith(s.config)
+			s.refused(viewOf(bridge.OpIssueView, i.Number()), api.Conflict, "repo_replaced", "ship repo remove")
+			s.refused(comment(i.Number(), "for us alone"), api.Conflict, "repo_replaced", "ship repo remove")
+			if n := len(i.Texts()); n != 0 {
+				s.Errorf("%d comments on the stranger's issue", n)
+			}
+		},
+		"a repository that is registered anew is the one that has the name now": func(s *scene) {
+			get[api.RepoInfo](s, info)
+			s.repo.Rename("acme/gadgets")
+			i := s.gh.Repo("acme/widgets").Issue("ours by now")
+			c, registry := s.config, s.config.Registry()
+			c.Registry = func() map[string]bridge.Registered { return registry }
+			s.openWith(c)
+			s.refused(comment(i.Number(), "hello"), api.Conflict, "repo_replaced", "ship repo remove")
+			s.broker.Reregister() // for another repository's sake
+			s.refused(comment(i.Number(), "hello"), api.Conflict, "repo_replaced", "ship repo remove")
+			all := registry
+			registry = map[string]bridge.Registered{}
+			s.broker.Reregister()
+			registry = all
+			s.broker.Reregister()
+			get[api.Written](s, comment(i.Number(), "hello"))
+		},
 		"a write lands where it was meant to though the name is taken over meanwhile": func(s *scene) {
 			i, p := s.repo.Issue("Crash"), s.repo.Pull("Fix")
 			for n, r := range []bridge.Request{comment(i.Number(), "for us alone"), pullComment(p.Number(), "and this"), review(p.Number(), "APPROVE", "")} {
