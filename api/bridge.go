@@ -67,8 +67,8 @@ const AllRepos = "*"
 // Grant is what a ship may do through the bridge.
 type Grant struct {
 	Ship      string              `json:"ship"`
-	Repos     map[string][]string `json:"repos"` // verbs by repository; AllRepos for every one
-	CreatedAt time.Time           `json:"created_at"`
+	Repos     map[string][]string `json:"repos"`               // verbs by repository; AllRepos for every one
+	CreatedAt time.Time           `json:"created_at,omitzero"` // zero: the embedded ship was never granted anything
 	// Embedded marks the ship that a bridge runs in; its credential is in memory only.
 	Embedded bool `json:"embedded,omitempty"`
 }

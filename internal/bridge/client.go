@@ -37,7 +37,7 @@ type ClientConfig struct {
 func NewClient(c ClientConfig) (Caller, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
-		return nil, errors.New("the bridge's URL is not an address")
+		return nil, errors.New("the bridge's URL is not an address; give https://HOST:PORT, http:// on loopback, or unix:///PATH")
 	}
 	if !filepath.IsAbs(c.CredentialFile) {
 		return nil, errors.New("the ship's credential file must be named by an absolute path")
@@ -123,10 +123,18 @@ func (c *client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 // credential reads the ship's credential.
 func (c *client) credential(ctx context.Context) (Secret, error) {
 	text, err := readSecret(ctx, c.file, noOthers)
-	if err != nil {
-		return Secret{}, err
+	var secret Secret
+	if err == nil {
+		secret, err = parseToken(text, c.file)
 	}
-	return parseToken(text, c.file)
+	var e *api.Error
+	if errors.As(err, &e) { // it is the ship's own, and not the bridge's for a forge
+		own := *e
+		own.Message = strings.Replace(e.Message, "the bridge's credential", "this ship's credential for the bridge", 1)
+		own.Hint = "ask the operator of this ship to put it right: what ship bridge grant printed belongs in that file, with mode 0600"
+		return Secret{}, &own
+	}
+	return secret, err
 }
 
 // errAnswerLost marks what may have been done: it was sent, and not answered to the end.

@@ -30,6 +30,12 @@ func brokenCall(r Request, err error) error {
 			Hint: "try again in a minute; if that does not help, tell a human that the bridge is down", Err: err,
 		}
 	}
+	if errors.Is(err, http.ErrSchemeMismatch) {
+		return &api.Error{
+			Code: api.Unavailable, Reason: "bridge_without_tls", Message: "the bridge does not speak TLS at its address; nothing was done",
+			Hint: "ask the operator of this ship to give its address with http:// (on loopback only), or the bridge a certificate", Err: err,
+		}
+	}
 	if r.writes() {
 		return lostWrite(r, err)
 	}

@@ -104,6 +104,9 @@ func checkGrant(r api.GrantRequest) ([]string, error) {
 	if err := checkName("repo", r.Repo); err != nil {
 		return nil, err
 	}
+	if strings.ContainsFunc(r.Ship, unicode.IsSpace) {
+		return nil, invalid("ship", "ship must be a name without blanks", "")
+	}
 	for _, v := range r.Verbs {
 		if !slices.Contains(verbs(), v) {
 			return nil, invalid("verbs", quoted(v)+" is not a verb", "verbs are "+strings.Join(verbs(), ", "))
