@@ -197,7 +197,11 @@ func (s *Server) explain(inv Invocation, err error) *api.Error {
 		e.Err = err
 	}
 	if e.Err != nil && !errors.Is(e.Err, context.Canceled) {
-		s.config.Logger.LogAttrs(context.Background(), slog.LevelWarn, "a tool failed", slog.String("tool", inv.Tool),
+		level := slog.LevelWarn
+		if e.Code == api.NotFound || e.Code == api.Invalid { // the agent's own slip
+			level = slog.LevelDebug
+		}
+		s.config.Logger.LogAttrs(context.Background(), level, "a tool failed", slog.String("tool", inv.Tool),
 			slog.String("request", inv.Key), slog.String("code", string(e.Code)), slog.Any("err", e.Err))
 	}
 	return e
