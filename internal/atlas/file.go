@@ -45,11 +45,12 @@ type Repo struct {
 	APIURL        string `json:"api_url,omitempty"`
 }
 
-// Toolset names declared tools that the ship serves beside its own.
+// Toolset names declared tools that the ship serves beside its own. Whether what it names is there
+// and fit is found out when it is loaded, since a fault of one toolset must not stop a ship.
 type Toolset struct {
-	Use     string   `json:"use"` // builtin:NAME or the path of a declaration
-	Command []string `json:"command,omitempty"`
-	Roots   []string `json:"roots,omitempty"`
+	Use     string   `json:"use"`               // builtin:NAME or the absolute path of a declaration
+	Command []string `json:"command,omitempty"` // empty: what the declaration says
+	Roots   []string `json:"roots,omitempty"`   // which absolute paths may name besides the workspace
 }
 
 // Forges lists the values of Repo.Forge.

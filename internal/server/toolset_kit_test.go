@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fleet/api"
@@ -19,12 +21,12 @@ const standIn = `
 home=$(dirname "$0")
 echo "$*" >>"$home/ran"
 case $1 in
-contract) [ -e "$home/hang" ] && sleep 1000; printf '{"version":"%s"}' "$(cat "$home/version")" ;;
+contract) echo $$ >>"$home/pids"; while [ -e "$home/hang" ]; do sleep 0.01; done; printf '{"version":"%s"}' "$(cat "$home/version")" ;;
 look) printf '{"dir":"%s","path":"%s"}' "$PWD" "$2" ;;
 env) env ;;
 fail) echo "no such luck" >&2; exit 3 ;;
 gate) : >"$home/in-$$"; until [ -e "$home/open" ]; do sleep 0.01; done; echo through ;;
-hang) echo $$ >"$home/pid"; sleep 1000 ;;
+hang) echo $$ >>"$home/pids"; setsid sleep 2 & sleep 1000 ;; # who leaves the group holds the pipes a while
 esac
 `
 
@@ -88,6 +90,22 @@ func (w *workshop) write(name, text string) {
 func (w *workshop) read(name string) string {
 	raw, _ := os.ReadFile(filepath.Join(w.home, name))
 	return string(raw)
+}
+
+// gone waits until no process is left whose id stands in a file of home's.
+func (w *workshop) gone(name string) {
+	w.t.Helper()
+	ids := strings.Fields(w.read(name))
+	if len(ids) == 0 {
+		w.t.Fatalf("nothing has told its id in %s", name)
+	}
+	for _, id := range ids {
+		pid, err := strconv.Atoi(id)
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		eventually(w.t, "process "+id+" is gone", func() bool { return syscall.Kill(pid, 0) != nil })
+	}
 }
 
 // load serves these declarations of home's, from an environment that holds what none may see.

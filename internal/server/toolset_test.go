@@ -5,9 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -198,12 +196,20 @@ func TestASlowContractCheckKeepsNobodyWaiting(t *testing.T) {
 	if extra := w.extra(); slices.Contains(extra, "version") || !slices.Contains(extra, "look") {
 		t.Errorf("beside the thirteen: %v", extra)
 	}
-	// Whatever a load has begun ends with the next one.
 	if err := os.Remove(filepath.Join(w.home, "hang")); err != nil {
 		t.Fatal(err)
 	}
-	w.load("mine.json", "sealed.json")
 	eventually(t, "the check holds and both are served", func() bool { return slices.Contains(w.extra(), "version") && slices.Contains(w.extra(), "look") })
+}
+
+func TestALoadEndsTheChecksOfTheOneBefore(t *testing.T) {
+	w := openWorkshop(t)
+	w.server.toolsets.patience = 10 * time.Millisecond
+	w.write("hang", "")
+	w.load("sealed.json")
+	eventually(t, "the check runs", func() bool { return w.read("pids") != "" })
+	w.load("mine.json")
+	w.gone("pids")
 }
 
 func TestACallEndsWithTheToolsetThatItBeganWith(t *testing.T) {
@@ -246,11 +252,7 @@ func TestAHangingCommandIsKilledAndSaysSo(t *testing.T) {
 	if got := w.call(alpha, "hang", `{}`); !got.IsError || !strings.Contains(got.Text, "killed") {
 		t.Errorf("%+v, want that it was killed", got)
 	}
-	pid, err := strconv.Atoi(strings.TrimSpace(w.read("pid")))
-	if err != nil {
-		t.Fatal(err)
-	}
-	eventually(t, "the process is gone", func() bool { return syscall.Kill(pid, 0) != nil })
+	w.gone("pids")
 }
 
 func TestNoMoreThanFourRunAtOnceInAWorkspaceWhateverTheirToolset(t *testing.T) {
