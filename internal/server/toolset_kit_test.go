@@ -122,6 +122,16 @@ func (w *workshop) load(names ...string) {
 	w.server.LoadToolsets(w.t.Context(), host, refs)
 }
 
+// later calls a tool and gives its answer when it comes; none comes of a call that fails the test.
+func (w *workshop) later(tool string) <-chan called {
+	ended := make(chan called, 1)
+	go func() {
+		defer close(ended)
+		ended <- w.call(alpha, tool, `{}`)
+	}()
+	return ended
+}
+
 // states are those of Toolsets, in its order.
 func (w *workshop) states() []string {
 	var states []string
