@@ -18,9 +18,24 @@ type output struct {
 func newOutput(w io.Writer) *output { return &output{w: w, broken: make(chan struct{})} }
 
 func (o *output) write(line []byte) {
-	line = append(line, '\n')
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.put(line)
+}
+
+// answer writes the one answer to a, unless a was answered or cancelled. Claim and write are one
+// step: no answer is on its way here that a cancel, read before the line after it, cannot stop.
+func (o *output) answer(a *asked, line func() []byte) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if a.claim() {
+		o.put(line())
+	}
+}
+
+// put is called with mu held.
+func (o *output) put(line []byte) {
+	line = append(line, '\n')
 	if o.failed {
 		return
 	}

@@ -115,10 +115,10 @@ func (s *session) answer(c *call, m message, text []byte) bool {
 	if a == nil {
 		return false
 	}
-	if a.claim() {
+	s.out.answer(a, func() []byte {
 		s.learn(c.message, m)
-		s.out.write(restore(text, m, a.id))
-	}
+		return restore(text, m, a.id)
+	})
 	return true
 }
 

@@ -132,9 +132,7 @@ func (s *session) serve(c *call) {
 		s.log.say("a notification or a response was lost: " + err.Error())
 	}
 	for _, a := range c.asked {
-		if a.claim() {
-			s.out.write(asFailure(err).line(a.id))
-		}
+		s.out.answer(a, func() []byte { return asFailure(err).line(a.id) })
 	}
 }
 
