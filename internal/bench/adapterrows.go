@@ -29,5 +29,6 @@ func adapterRows(by map[string]*scores, size float64) []row {
 		{"agent-mcp's calls/s ÷ mcp-remote's", "×", own.rate.over(remote.rate), limit{}, fmt.Sprintf("%.0f/s ÷ %.0f/s", own.rate.median(), remote.rate.median())},
 		{"supergateway's start ÷ agent-mcp's", "×", gateway.start.over(own.start), limit{}, start(gateway) + " ÷ " + start(own)},
 		{"supergateway: a call ÷ agent-mcp's", "×", gateway.perCall.over(own.perCall), limit{}, call(gateway) + " ÷ " + call(own)},
+		{"agent-mcp's calls/s ÷ supergateway's", "×", own.rate.over(gateway.rate), limit{}, fmt.Sprintf("%.0f/s ÷ %.0f/s", own.rate.median(), gateway.rate.median())},
 	}
 }

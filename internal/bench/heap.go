@@ -22,7 +22,11 @@ func measureHeap(ctx context.Context, b *bench) ([]row, error) {
 	if err != nil && failed != nil {
 		err = failed
 	}
-	return []row{{"heap per workspace at 10,000", "KiB", each, atMost(20), "as " + heapTest + " finds it"}}, err
+	return heapRows(each), err
+}
+
+func heapRows(each series) []row {
+	return []row{{"heap per workspace at 10,000", "KiB", each, atMost(20), "as " + heapTest + " finds it"}}
 }
 
 // heapPerWorkspace reads what the test logged, in KiB.

@@ -2,7 +2,9 @@
 // must reach. It builds everything itself, starts everything on loopback and in a temporary
 // folder, and ends all that it started:
 //
-//	go -C internal/bench run . [-short] [-only adapter,ship,heap,sessions]
+//	go -C internal/bench run . [-short] [-markdown] [-only adapter,ship,heap,sessions]
+//
+// With -markdown it prints what README shows between its "bench" marks.
 //
 // Programs that are compared run in turns, round by round, so that a busy machine weighs on all
 // of them alike: the ratios are worth something, the milliseconds much less. It needs Linux,
@@ -19,7 +21,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"syscall"
@@ -38,24 +39,31 @@ type bench struct {
 	progress io.Writer
 }
 
-// measurement is one part of the table.
+// measurement is one part of the table. blank are its rows without values.
 type measurement struct {
 	name, title string
 	measure     func(context.Context, *bench) ([]row, error)
+	blank       func() []row
 }
 
 func measurements() []measurement {
 	return []measurement{
-		{"adapter", "agent-mcp, beside a forwarder without any checks", measureAdapter},
-		{"ship", "ship: agent_status_get over kept-alive connections", measureShip},
-		{"heap", "ship: memory", measureHeap},
-		{"sessions", "ship: sessions", measureSessions},
+		{"adapter", "agent-mcp, beside a forwarder without any checks", measureAdapter, func() []row { return adapterRows(nil, 0) }},
+		{"ship", "ship: agent_status_get over kept-alive connections", measureShip, func() []row {
+			none := &contender{}
+			return shipRows(none, none, none, none)
+		}},
+		{"heap", "ship: memory", measureHeap, func() []row { return heapRows(nil) }},
+		{"sessions", "ship: sessions", measureSessions, func() []row {
+			return append(append(activateRows(nil, nil), adoptRows(nil, nil)...), idleRow(nil, ""))
+		}},
 	}
 }
 
 func main() {
 	short := flag.Bool("short", false, "few rounds: a look in a minute, not a measurement")
 	only := flag.String("only", "", "the parts to measure, of adapter, ship, heap and sessions, with commas between (default: all)")
+	asMarkdown := flag.Bool("markdown", false, "print the table as README shows it")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
@@ -63,14 +71,18 @@ func main() {
 	defer cancel()
 	t, err := run(ctx, *short, *only)
 	if t != nil {
-		_ = t.print(os.Stdout)
+		print := t.print
+		if *asMarkdown {
+			print = t.markdown
+		}
+		_ = print(os.Stdout)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 	if n := t.missed(); n > 0 {
-		fmt.Printf("\n%d targets were not met or not measured.\n", n)
+		fmt.Fprintf(os.Stderr, "\n%d targets were not met or not measured.\n", n)
 		os.Exit(1)
 	}
 }
@@ -96,7 +108,7 @@ func run(ctx context.Context, short bool, only string) (*table, error) {
 	if err := b.build(ctx); err != nil {
 		return nil, err
 	}
-	fmt.Printf("%d processors, %s, load at the start %s", runtime.NumCPU(), runtime.Version(), load())
+	before := load()
 	t := &table{}
 	for _, m := range chosen {
 		b.say("measuring: %s", m.title)
@@ -106,7 +118,7 @@ func run(ctx context.Context, short bool, only string) (*table, error) {
 			err = errors.Join(err, fmt.Errorf("%s: %w", m.name, failed))
 		}
 	}
-	fmt.Printf(", at the end %s\n\n", load())
+	t.machine = fmt.Sprintf("%s; load %s at the start, %s at the end", b.machine(ctx), before, load())
 	return t, err
 }
 
@@ -134,14 +146,4 @@ func (b *bench) rounds(full int) int {
 		return max(2, full/4)
 	}
 	return full
-}
-
-// load is what the kernel says of the last minute, our own work included.
-func load() string {
-	raw, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return "unknown"
-	}
-	one, _, _ := strings.Cut(string(raw), " ")
-	return one
 }

@@ -48,19 +48,21 @@ func TestThePeersServe(t *testing.T) {
 			}
 		}
 	})
-	t.Run("go-sdk answers with the tool's text, to its token alone", func(t *testing.T) {
-		sdk := serve(t, b.program("gosdk", "-text", answer, "-token", "good"))
-		for name, got := range answers(t, request{sdk, "/", "good", getStatus}) {
-			if !strings.Contains(got, `\"text\":\"null\"`) {
-				t.Errorf("the tool answers %s clients with %s, want the text of its file", name, got)
+	for _, library := range []string{"gosdk", "mcpgo"} {
+		t.Run(library+" answers with the tool's text, to its token alone", func(t *testing.T) {
+			peer := serve(t, b.program(library, "-text", answer, "-token", "good"))
+			for name, got := range answers(t, request{peer, "/", "good", getStatus}) {
+				if !strings.Contains(got, `\"text\":\"null\"`) {
+					t.Errorf("the tool answers %s clients with %s, want the text of its file", name, got)
+				}
 			}
-		}
-		refused := usualClients(request{sdk, "/", "bad", getStatus}, 2)
-		defer refused.close()
-		if calls, _, err := refused.run(time.Second); err == nil || calls > 0 {
-			t.Errorf("with another token %d calls went well: %v", calls, err)
-		}
-	})
+			refused := usualClients(request{peer, "/", "bad", getStatus}, 2)
+			defer refused.close()
+			if calls, _, err := refused.run(time.Second); err == nil || calls > 0 {
+				t.Errorf("with another token %d calls went well: %v", calls, err)
+			}
+		})
+	}
 }
 
 func serve(t *testing.T, p program) (address string) {

@@ -78,11 +78,15 @@ func (f *fleet) measureActivate(ctx context.Context) ([]row, error) {
 			return nil, err
 		}
 	}
+	return activateRows(command, api), nil
+}
+
+func activateRows(command, api series) []row {
 	detail := fmt.Sprintf("with %d sessions up", upForActivate)
 	return []row{
 		{"ship activate, as typed", "ms", command, atMost(50), detail},
 		{"activate, on ship.sock", "ms", api, limit{}, detail},
-	}, nil
+	}
 }
 
 // measureIdle watches the ship, the tmux clients that it runs, and its tmux server.
@@ -117,12 +121,14 @@ func (f *fleet) measureIdle(ctx context.Context) (row, error) {
 	}
 	took := time.Since(began)
 	percent := func(d time.Duration) float64 { return 100 * d.Seconds() / took.Seconds() }
-	return row{
-		fmt.Sprintf("%d idle sessions", upForIdle), "% of a core",
+	return idleRow(
 		series{percent(spent[0] + spent[1])},
-		atMost(1),
 		fmt.Sprintf("ship and the tmux clients that it runs %.2f %%, tmux server %.2f %%, in %s", percent(spent[0]), percent(spent[1]), watch),
-	}, nil
+	), nil
+}
+
+func idleRow(spent series, detail string) row {
+	return row{fmt.Sprintf("%d idle sessions", upForIdle), "% of a core", spent, atMost(1), detail}
 }
 
 // measureAdopt starts the ship again and again on sessions that are up, in turns with a ship on
@@ -156,6 +162,10 @@ func (f *fleet) measureAdopt(ctx context.Context) ([]row, error) {
 			}
 		}
 	}
+	return adoptRows(with, without), nil
+}
+
+func adoptRows(with, without series) []row {
 	extra := make(series, len(with))
 	for i := range extra {
 		extra[i] = with[i] - without[i]
@@ -163,5 +173,5 @@ func (f *fleet) measureAdopt(ctx context.Context) ([]row, error) {
 	return []row{
 		{fmt.Sprintf("%d sessions adopted, start to ready", upForAdopt), "ms", with, atMost(100), fmt.Sprintf("without sessions %.0f ms", without.median())},
 		{"the same, less a start without sessions", "ms", extra, limit{}, ""},
-	}, nil
+	}
 }

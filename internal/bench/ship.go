@@ -27,12 +27,19 @@ func measureShip(ctx context.Context, b *bench) ([]row, error) {
 		return nil, err
 	}
 	defer stop()
-	sdk, stop, err := b.sdkContender(ctx, answer)
+	text, err := b.answerText(answer)
 	if err != nil {
 		return nil, err
 	}
-	defer stop()
-	order := []*contender{bare, ship, sdk}
+	order := []*contender{bare, ship}
+	for _, library := range [][2]string{{"go-sdk", "gosdk"}, {"mcp-go", "mcpgo"}} {
+		c, stop, err := b.libraryContender(ctx, library[0], library[1], text)
+		if err != nil {
+			return nil, err
+		}
+		defer stop()
+		order = append(order, c)
+	}
 	for i := range b.rounds(12) {
 		b.say("  round %d", i+1)
 		for j := range order {
@@ -42,20 +49,22 @@ func measureShip(ctx context.Context, b *bench) ([]row, error) {
 			}
 		}
 	}
-	return shipRows(bare, ship, sdk), nil
+	return shipRows(bare, ship, order[2], order[3]), nil
 }
 
 // shipRows holds the ship against its peers.
-func shipRows(bare, ship, sdk *contender) []row {
+func shipRows(bare, ship, sdk, mcpGo *contender) []row {
 	rate := func(s series) string { return fmt.Sprintf("%.0f/s", s.median()) }
 	cpu := func(c *contender) string { return fmt.Sprintf("%s %.0f µs", c.name, c.cpu.median()) }
 	return []row{
 		{"calls/s, 32 in flight ÷ bare handler", "×", ship.many.over(bare.many), atLeast(0.45), rate(ship.many) + " ÷ " + rate(bare.many)},
 		{"calls/s, 32 in flight ÷ go-sdk", "×", ship.many.over(sdk.many), atLeast(3.5), rate(ship.many) + " ÷ " + rate(sdk.many)},
+		{"calls/s, 32 in flight ÷ mcp-go", "×", ship.many.over(mcpGo.many), limit{}, rate(ship.many) + " ÷ " + rate(mcpGo.many)},
 		{"as the first, but clients that cost less", "×", ship.lean.over(bare.lean), limit{}, rate(ship.lean) + " ÷ " + rate(bare.lean)},
 		{"calls/s, one at a time ÷ bare handler", "×", ship.one.over(bare.one), limit{}, rate(ship.one) + " ÷ " + rate(bare.one)},
 		{"calls/s, one at a time ÷ go-sdk", "×", ship.one.over(sdk.one), limit{}, rate(ship.one) + " ÷ " + rate(sdk.one)},
-		{"server's processor time ÷ bare handler's", "×", ship.cpu.over(bare.cpu), limit{}, "a call, 32 in flight: " + cpu(ship) + ", " + cpu(bare) + ", " + cpu(sdk)},
+		{"calls/s, one at a time ÷ mcp-go", "×", ship.one.over(mcpGo.one), limit{}, rate(ship.one) + " ÷ " + rate(mcpGo.one)},
+		{"server's processor time ÷ bare handler's", "×", ship.cpu.over(bare.cpu), limit{}, "a call, 32 in flight: " + cpu(ship) + ", " + cpu(bare) + ", " + cpu(sdk) + ", " + cpu(mcpGo)},
 	}
 }
 
@@ -170,25 +179,27 @@ func (b *bench) bareContender(ctx context.Context, answer []byte) (*contender, f
 	return &contender{name: "bare handler", pid: d.pid(), ask: request{address, "/canned", "none", getStatus}}, d.stop, nil
 }
 
-// sdkContender has a tool that answers with the text of the ship's.
-func (b *bench) sdkContender(ctx context.Context, answer []byte) (*contender, func(), error) {
+// answerText keeps the text of the ship's answer in a file, for the libraries' tools.
+func (b *bench) answerText(answer []byte) (path string, err error) {
 	var whole struct {
 		Result struct{ Content []struct{ Text string } }
 	}
 	if err := json.Unmarshal(answer, &whole); err != nil {
-		return nil, nil, err
+		return "", err
 	}
 	if len(whole.Result.Content) != 1 {
-		return nil, nil, fmt.Errorf("the ship answers agent_status_get with %s", answer)
+		return "", fmt.Errorf("the ship answers agent_status_get with %s", answer)
 	}
-	path := filepath.Join(b.dir, "answer.txt")
-	if err := os.WriteFile(path, []byte(whole.Result.Content[0].Text), 0o600); err != nil {
-		return nil, nil, err
-	}
+	path = filepath.Join(b.dir, "answer.txt")
+	return path, os.WriteFile(path, []byte(whole.Result.Content[0].Text), 0o600)
+}
+
+// libraryContender is a server made with a library, whose tool answers with the text at path.
+func (b *bench) libraryContender(ctx context.Context, name, program, path string) (*contender, func(), error) {
 	const token = "of-the-peer"
-	d, address, _, err := b.program("gosdk", "-text", path, "-token", token).serve(ctx, ":")
+	d, address, _, err := b.program(program, "-text", path, "-token", token).serve(ctx, ":")
 	if err != nil {
 		return nil, nil, err
 	}
-	return &contender{name: "go-sdk", pid: d.pid(), ask: request{address, "/", token, getStatus}}, d.stop, nil
+	return &contender{name: name, pid: d.pid(), ask: request{address, "/", token, getStatus}}, d.stop, nil
 }

@@ -58,7 +58,8 @@ func (r row) verdict() string {
 
 // table gathers what the parts measured, by part.
 type table struct {
-	parts []part
+	machine string // what it was measured on
+	parts   []part
 }
 
 type part struct {
@@ -83,6 +84,7 @@ func (t *table) missed() int {
 
 // print writes the table. The rounds' range is what the middle half of them spans.
 func (t *table) print(w io.Writer) error {
+	fmt.Fprintf(w, "%s\n\n", t.machine)
 	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(tw, strings.Join([]string{"", "median", "middle half of rounds", "target", "", "how it comes about"}, "\t"))
 	for _, p := range t.parts {

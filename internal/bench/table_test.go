@@ -142,7 +142,7 @@ func TestTheShipsRowsTurnOnTheirTargets(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			rows := shipRows(made(c.bare), made(c.ship), made(c.sdk))
+			rows := shipRows(made(c.bare), made(c.ship), made(c.sdk), made(1))
 			if got := rows[0].verdict() + " " + rows[1].verdict(); got != c.want {
 				t.Errorf("bare %v/s, ship %v/s, go-sdk %v/s: %s, want %s", c.bare, c.ship, c.sdk, got, c.want)
 			}
@@ -151,7 +151,7 @@ func TestTheShipsRowsTurnOnTheirTargets(t *testing.T) {
 }
 
 func TestTheTableShowsValueTargetAndVerdict(t *testing.T) {
-	all := &table{}
+	all := &table{machine: "2 processors"}
 	all.add("a part",
 		row{"good", "×", series{1, 1.25, 1.5}, atMost(1.5), "5 ms ÷ 4 ms"},
 		row{"bad", "ms", series{120}, atMost(100), ""},
@@ -165,7 +165,9 @@ func TestTheTableShowsValueTargetAndVerdict(t *testing.T) {
 	for line := range strings.Lines(out.String()) {
 		squeezed += strings.Join(strings.Fields(line), " ") + "\n"
 	}
-	want := `median middle half of rounds target how it comes about
+	want := `2 processors
+
+median middle half of rounds target how it comes about
 a part
 good 1.25 × 1.12 × … 1.38 × ≤ 1.5 met 5 ms ÷ 4 ms
 bad 120 ms ≤ 100 NOT MET
