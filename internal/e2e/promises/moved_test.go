@@ -160,7 +160,7 @@ func TestALostTmuxServerCostsItsSessionsAndNothingElse(t *testing.T) {
 			_ = syscall.Kill(server, syscall.SIGKILL)
 			_ = os.Remove(socket)
 		},
-		"killed, and its socket's folder removed": func(t *testing.T, socket string, server int) {
+		"killed, its socket and configuration removed": func(t *testing.T, socket string, server int) {
 			_ = syscall.Kill(server, syscall.SIGKILL)
 			for _, path := range []string{socket, filepath.Join(filepath.Dir(socket), "tmux.conf")} {
 				_ = os.Remove(path)
