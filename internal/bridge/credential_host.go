@@ -51,7 +51,7 @@ func ParseCredentialHost(text string) (string, error) {
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return "", fmt.Errorf("%q has no port between 1 and 65535", text)
+			return "", fmt.Errorf("port %s of %s is not between 1 and 65535", port, text)
 		}
 	}
 	host := credentialHost(u)
