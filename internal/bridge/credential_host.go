@@ -49,9 +49,12 @@ func ParseCredentialHost(text string) (string, error) {
 	if err != nil || u.Host != text || strings.HasSuffix(text, ":") || !isHostName(u.Hostname()) {
 		return "", fmt.Errorf("%q is not a host such as github.com or git.example:8443", text)
 	}
+	if strings.HasSuffix(u.Hostname(), ".") {
+		return "", fmt.Errorf("%s ends in a dot", text)
+	}
 	if port := u.Port(); port != "" {
-		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 {
-			return "", fmt.Errorf("port %s of %s is not between 1 and 65535", port, text)
+		if n, err := strconv.ParseUint(port, 10, 16); err != nil || n == 0 || port[0] == '0' {
+			return "", fmt.Errorf("port %s of %s is not between 1 and 65535, written without a zero before it", port, text)
 		}
 	}
 	host := credentialHost(u)
