@@ -37,8 +37,8 @@ type Config struct {
 	// AnswerTimeout is how long a call may stay without an answer; 0 means 90 s.
 	AnswerTimeout time.Duration
 	// StartPatience and Patience are how long a ship that is away is waited for, by initialize
-	// and server/discover, whose harness may give up after 5 s, and by all else. 0 means 4 s
-	// and 30 s; less than 0 means not at all.
+	// and server/discover together, whose harness may give up after 5 s, and by each other call.
+	// 0 means 4 s and 30 s; less than 0 means not at all.
 	StartPatience, Patience time.Duration
 
 	// Locate finds the workspace; nil means atlas.Locate.

@@ -18,6 +18,13 @@ const (
 	lastPause  = 250 * time.Millisecond
 )
 
+// waiting is one call's, for a ship that is away.
+type waiting struct {
+	deadline time.Time
+	pause    time.Duration // before the next try
+	last     bool          // the patience has ended
+}
+
 // exchange sends a call and hands out what comes back. When it returns, each request in the
 // call that is still unanswered gets the error, which is never nil then.
 //
@@ -27,7 +34,7 @@ func (s *session) exchange(c *call) error {
 	if c.batch && s.negotiated() != batchVersion {
 		return noBatches() // known only now, behind the initialize before it
 	}
-	deadline := time.Now().Add(s.patience(c))
+	w := waiting{deadline: s.deadline(c), pause: firstPause}
 	timeout := time.AfterFunc(s.config.AnswerTimeout, func() { c.cancel(errTimeout) })
 	defer timeout.Stop()
 	t, err := s.link.target(c.ctx)
@@ -35,21 +42,15 @@ func (s *session) exchange(c *call) error {
 		return err
 	}
 	renewed := false
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	for {
 		timeout.Reset(s.config.AnswerTimeout)
 		resp, err := s.post(c, t)
 		switch {
 		case err != nil && !c.unsent(err):
 			return s.broken(c.ctx, err)
 		case err != nil:
-			// The last attempt is made when the patience ends, not a pause before.
-			left := time.Until(deadline)
-			moved, why := s.wait(c, t, min(pause, left))
-			if left <= 0 {
-				return s.notRunning(t, errors.Join(why, err))
-			}
-			if why == nil {
-				t = moved
+			if t, err = s.away(c, t, &w, err); err != nil {
+				return err
 			}
 		case resp.StatusCode == http.StatusUnauthorized && !renewed:
 			renewed = true
@@ -62,12 +63,27 @@ func (s *session) exchange(c *call) error {
 	}
 }
 
-// patience is how long a call waits for a ship that is away.
-func (s *session) patience(c *call) time.Duration {
-	if c.message.method == methodInitialize || c.message.method == methodDiscover {
-		return s.config.StartPatience
+// deadline is until when a call waits for a ship that is away. A harness that falls back from
+// server/discover to initialize has one start-up limit for the two: they share one patience, and
+// what opens after its end is tried once.
+func (s *session) deadline(c *call) time.Time {
+	now := time.Now()
+	if c.message.method != methodInitialize && c.message.method != methodDiscover {
+		return now.Add(s.config.Patience)
 	}
-	return s.config.Patience
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.openBy.IsZero() {
+		s.openBy = now.Add(s.config.StartPatience)
+	}
+	return s.openBy
+}
+
+// reached gives the next opening a patience of its own: the ship answered.
+func (s *session) reached() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.openBy = time.Time{}
 }
 
 func (s *session) post(c *call, t *target) (*http.Response, error) {
@@ -78,7 +94,27 @@ func (s *session) post(c *call, t *target) (*http.Response, error) {
 		Body: c.body(), GetBody: func() (io.ReadCloser, error) { return c.body(), nil },
 		ContentLength: int64(len(c.line)),
 	}
-	return read(s.transport.RoundTrip(req.WithContext(c.ctx)))
+	resp, err := read(s.transport.RoundTrip(req.WithContext(c.ctx)))
+	if err == nil {
+		s.reached()
+	}
+	return resp, err
+}
+
+// away gives where to try again after a try that met no ship, or why there is no more trying. The
+// last try is made when the patience ends, not a pause before; a ship that is found elsewhere by
+// then gets one more.
+func (s *session) away(c *call, t *target, w *waiting, cause error) (*target, error) {
+	left := time.Until(w.deadline)
+	next, err := s.wait(c, t, min(w.pause, left))
+	if left <= 0 && (w.last || err != nil || next == t) {
+		return nil, s.notRunning(t, errors.Join(err, cause))
+	}
+	w.pause, w.last = min(2*w.pause, lastPause), left <= 0
+	if err != nil {
+		next = t
+	}
+	return next, nil
 }
 
 // wait sleeps and looks whether the ship has moved. An error may pass: a ship that has moved

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -110,6 +111,33 @@ func TestAShipThatStaysAwayIsReported(t *testing.T) {
 	}
 	if long := time.Since(began) - short; long < short {
 		t.Errorf("a call was waited for %v, less than initialize and discover together, %v", long, short)
+	}
+}
+
+// TestAnOpeningFindsAShipThatMovedWithoutPatience: what the ship tells its sessions is read, and
+// the new port tried, though nothing is waited for.
+func TestAnOpeningFindsAShipThatMovedWithoutPatience(t *testing.T) {
+	t.Parallel()
+	f := newFar(t, nil)
+	w := newWorkspace(t, 1)
+	if _, err := atlas.MakeSockets(w.root); err != nil {
+		t.Fatal(err)
+	}
+	var port atomic.Int64
+	port.Store(1)
+	in, out := inside(t, w, 1, func(c *adapter.Config) {
+		c.StartPatience = -1
+		c.Locate = func() (atlas.Place, error) { return atlas.Place{Root: w.root, Port: int(port.Load()), ID: w.id}, nil }
+		c.SessionEnv = func(context.Context, string, string, ...string) (map[string]string, error) {
+			return map[string]string{"FLEET_AGENT_MCP_TOKEN": w.token(), "FLEET_AGENT_MCP_URL": w.url(f.port())}, nil
+		}
+	})
+	if got := ask(t, in, out, initialize("1")); !strings.Contains(got, "ship up") {
+		t.Errorf("without a ship it was answered with %s", got)
+	}
+	port.Store(int64(f.port()))
+	if got := ask(t, in, out, initialize("2")); !strings.Contains(got, "serverInfo") {
+		t.Errorf("with a ship elsewhere it was answered with %s", got)
 	}
 }
 

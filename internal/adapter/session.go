@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // The methods that the transport itself must know.
@@ -46,6 +47,7 @@ type session struct {
 	live    map[*call]struct{} // read, and neither answered nor cancelled for good
 	size    int                // of their lines
 	opened  chan struct{}      // the last initialize's; see call.opened
+	openBy  time.Time          // end of the openings' patience; zero once the ship has answered
 	ending  bool               // no more lines come
 	settled bool               // idle is closed
 	idle    chan struct{}      // closed when ending and nothing is live

@@ -88,17 +88,43 @@ func TestAfterTheStartPatienceTheErrorNamesTheRemedyAndTheProcessServesOn(t *tes
 				if waited := time.Since(asked); waited < startPatience {
 					t.Errorf("it gave up after %v", waited)
 				}
-				h.sendLine(o.request) // the ship is there before the harness gives up on this one
-				time.Sleep(startPatience / 2)
 			})
 			h.sendLine(o.request)
-			for range 2 {
-				if line := h.line(); !strings.Contains(line, o.says) {
-					t.Errorf("a later opening is answered with %s", line)
-				}
+			if line := h.line(); !strings.Contains(line, o.says) {
+				t.Errorf("a later opening is answered with %s", line)
 			}
 			h.alive()
 			h.end()
 		})
 	}
+}
+
+// TestAHarnessThatFallsBackToTheOtherOpeningWaitsOnce, not once for each: its limit is for the
+// whole start. An opening after an answer of the ship's has a patience of its own again.
+func TestAHarnessThatFallsBackToTheOtherOpeningWaitsOnce(t *testing.T) {
+	t.Parallel()
+	f := newFar(t, nil)
+	h := newWorkspace(t, f.port()).start(t)
+	refused := func(request string) time.Duration {
+		began := time.Now()
+		h.sendLine(request)
+		h.fault(`"open"`, -32603, "run: ship up")
+		return time.Since(began)
+	}
+	discover, begin := openings()["server/discover"].request, openings()["initialize"].request
+	f.restart(t, func() {
+		first := refused(discover)
+		for range 2 {
+			if second := refused(begin); second > first/2 {
+				t.Errorf("no ship was waited for %v, and then for %v more", first, second)
+			}
+		}
+	})
+	h.alive()
+	f.restart(t, func() {
+		if again := refused(discover); again < startPatience {
+			t.Errorf("an opening after the ship had answered was waited for %v, want %v", again, startPatience)
+		}
+	})
+	h.end()
 }
