@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fleet/api"
 )
@@ -14,7 +15,7 @@ import (
 // that the call started, and that stayed in its group, dead. At most four calls run at once in a
 // workspace; others wait for their turn as long as ctx lasts.
 //
-// Whatever goes wrong is a Result with IsError: a refusal has started nothing.
+// Whatever goes wrong is told in the Result.
 func (t *Toolset) Call(ctx context.Context, place Place, name string, args json.RawMessage) Result {
 	ready, err := t.tool(name)
 	if err != nil {
@@ -111,25 +112,30 @@ func (t *Toolset) Verify(ctx context.Context) error {
 }
 
 // ReadResource runs the tool behind a resource and gives the text in full detail, with its MIME
-// type. A command that declines or breaks its contract is an *api.Error with code Unavailable, an
-// unknown URI one with NotFound; neither is ever the resource's text.
+// type. A command that declines, breaks its contract or prints more than max_output_bytes is an
+// *api.Error with code Unavailable, an unknown URI one with NotFound; neither is ever the
+// resource's text.
 func (t *Toolset) ReadResource(ctx context.Context, place Place, uri string) (mimeType, text string, err error) {
-	for _, r := range t.declared.Resources {
-		if r.URI != uri {
-			continue
-		}
-		args := json.RawMessage(`{}`)
-		if t.tools[r.Tool].keep != nil {
-			args = json.RawMessage(`{"responseFormat":"detailed"}`)
-		}
-		result := t.Call(ctx, place, r.Tool, args)
-		if result.IsError || result.Refused {
-			return "", "", &api.Error{
-				Code: api.Unavailable, Reason: "resource_failed", Message: "the resource cannot be read: " + result.Text[len(result.Text)-1],
-				Err: result.Err,
-			}
-		}
-		return r.MIMEType, result.Text[len(result.Text)-1], nil
+	n := slices.IndexFunc(t.declared.Resources, func(r resourceDeclaration) bool { return r.URI == uri })
+	if n < 0 {
+		return "", "", &api.Error{Code: api.NotFound, Reason: "unknown_resource", Message: fmt.Sprintf("the toolset %s has no resource %q", t.Name(), uri)}
 	}
-	return "", "", &api.Error{Code: api.NotFound, Reason: "unknown_resource", Message: fmt.Sprintf("the toolset %s has no resource %q", t.Name(), uri)}
+	r := t.declared.Resources[n]
+	args := json.RawMessage(`{}`)
+	if t.tools[r.Tool].keep != nil {
+		args = json.RawMessage(`{"responseFormat":"detailed"}`)
+	}
+	result := t.Call(ctx, place, r.Tool, args)
+	text = result.Text[len(result.Text)-1]
+	switch {
+	case result.IsError || result.Refused:
+		return "", "", unreadable(text, result.Err)
+	case result.partial: // half a document would pass for the whole one
+		return "", "", unreadable(fmt.Sprintf("it is longer than %d bytes", t.declared.MaxOutputBytes), nil)
+	}
+	return r.MIMEType, text, nil
+}
+
+func unreadable(why string, cause error) error {
+	return &api.Error{Code: api.Unavailable, Reason: "resource_failed", Message: "the resource cannot be read: " + why, Err: cause}
 }

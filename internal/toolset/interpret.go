@@ -27,7 +27,9 @@ func (t *Toolset) interpret(ready *tool, argv []string, given map[string]any, r 
 		return t.enclose(ready, argv, given, r)
 	}
 	whole := strings.ToValidUTF8(string(r.stdout), "\uFFFD")
-	result := Result{Text: []string{cut(whole, t.declared.MaxOutputBytes, r.cut)}}
+	limit := t.declared.MaxOutputBytes
+	// What stands for bytes that are no UTF-8 is longer than they are.
+	result := Result{Text: []string{cut(whole, limit, r.cut)}, partial: r.cut || len(whole) > limit}
 	// What was cut cannot be checked, and promises nothing.
 	if ready.Output == outputText || r.cut {
 		return result

@@ -87,14 +87,15 @@ type Resource struct {
 // absolute and exists; symlinks in it are resolved here.
 type Place struct{ Dir string }
 
-// Result is what a call answers. Its texts are valid UTF-8 and bounded by the declaration's
-// max_output_bytes each.
+// Result is what a call answers. Its texts are valid UTF-8. What the command printed takes
+// max_output_bytes in them at most; without an envelope, what was cut ends in "[truncated]".
 type Result struct {
 	Text       []string        // one text item each; never empty
 	Structured json.RawMessage // structuredContent: one JSON object, or nil
 	IsError    bool
-	// Refused says that arguments or state did not allow it: either nothing was started
-	// (IsError too), or the command itself declined in the words of its contract.
+	// Refused says that the arguments did not allow it, and nothing was started (IsError too), or
+	// that the command itself declined in the words of its contract: within an envelope, that is
+	// no error.
 	Refused bool
 	// Meta is the result's _meta, nil for most.
 	Meta map[string]any
@@ -102,6 +103,8 @@ type Result struct {
 	Session string
 	// Err is for the operator's log alone: why a process could not be run. It may name paths.
 	Err error
+
+	partial bool // without an envelope: the text is not all that the command printed
 }
 
 // Outcome is the result in the words of an event: api.OutcomeOK, OutcomeRefused or OutcomeError.
