@@ -5,14 +5,11 @@ import (
 	"sync"
 )
 
-const defaultAtOnce = 4
+const atOnce = 4
 
-// Limiter bounds how many processes run at once for each workspace. The zero Limiter allows four,
-// and one Limiter serves all toolsets of a ship. It is safe for concurrent use.
+// Limiter bounds to four how many processes run at once for each workspace. The zero Limiter is
+// ready, and one serves all toolsets of a ship. It is safe for concurrent use.
 type Limiter struct {
-	// AtOnce is the bound; 0 means 4. There is no "unlimited". It is read at the first call.
-	AtOnce int
-
 	mu   sync.Mutex
 	lots map[string]*lot
 }
@@ -43,11 +40,7 @@ func (l *Limiter) enter(key string) *lot {
 		if l.lots == nil {
 			l.lots = map[string]*lot{}
 		}
-		n := l.AtOnce
-		if n <= 0 {
-			n = defaultAtOnce
-		}
-		at = &lot{slots: make(chan struct{}, n)}
+		at = &lot{slots: make(chan struct{}, atOnce)}
 		l.lots[key] = at
 	}
 	at.users++

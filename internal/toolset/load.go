@@ -15,6 +15,12 @@ import (
 	"fleet/internal/atlas"
 )
 
+// Of suspec's payloads more is held to the contract than its adapter's page promises: exit code,
+// level and severities agree; ids, names and severities are those of 0.27.0; C002 stands only in
+// the report on the set, which comes last; a refusal is one error and never beside reports; and
+// reports repeat the paths byte for byte and in order, but for one that is the same file as an
+// earlier one. What ties specs to tasks is left to the checker.
+//
 //go:embed builtin/*.json
 var builtins embed.FS
 
@@ -52,12 +58,6 @@ func (f Faults) Error() string { return strings.Join(f, "; ") }
 
 // Builtins lists the declarations that are built in, as atlas.json names them. Both are the
 // adapters of a program of their own, which is not part of Fleet.
-//
-// Of suspec's payloads more is held to the contract than its adapter's page promises: exit code,
-// level and severities agree; ids, names and severities are those of 0.27.0; C002 stands only in
-// the report on the set, which comes last; a refusal is one error and never beside reports; and
-// reports repeat the paths byte for byte and in order, but for one that is the same file as an
-// earlier one. What ties specs to tasks is left to the checker.
 func Builtins() []string {
 	entries, _ := fs.ReadDir(builtins, "builtin") // embedded, so it cannot fail
 	var names []string

@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -32,5 +33,5 @@ func CheckNames(sets []*Toolset, taken ...string) error {
 	if found == nil {
 		return nil
 	}
-	return fmt.Errorf("%s", strings.Join(found, "; "))
+	return errors.New(strings.Join(found, "; "))
 }
