@@ -1,10 +1,8 @@
 package toolset_test
 
 import (
-	"encoding/json"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"fleet/internal/atlas"
@@ -26,96 +24,40 @@ func realChecker(t *testing.T) *bed {
 	return b.load(toolset.Host{Getenv: os.LookupEnv}, atlas.Toolset{Use: "builtin:suspec", Command: command})
 }
 
-// artifact writes a file of one frontmatter type into the workspace.
-func (b *bed) artifact(name, text string) string {
-	b.t.Helper()
-	path := filepath.Join(b.dir, name)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		b.t.Fatal(err)
-	}
-	return path
-}
-
-const goodSpec = `---
-type: spec
-id: SPEC-one
-status: draft
-sources:
-  - JIRA-1
----
-
-# One
-
-## Intent
-
-Say something.
-
-## Non-goals
-
-- Nothing else.
-
-## Requirements
-
-### AC-001
-
-- When: it is asked
-- Then: it MUST answer
-- Verify with: a test
-
-## Open questions
-
-None.
-`
-
 func TestTheRealCheckerIsServed(t *testing.T) {
 	b := realChecker(t)
 	if err := b.set.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	_, text, err := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
-	if err != nil || !strings.Contains(text, `"version": "0.27.0"`) {
+	if err != nil || !sameJSON(t, text, contract("0.27.0", checks())) {
 		t.Errorf("ReadResource = %s, %v", text, err)
 	}
 }
 
-func TestTheRealCheckerKeepsItsContract(t *testing.T) {
+func TestTheRealCheckerSaysWhatWasRecorded(t *testing.T) {
 	b := realChecker(t)
-	good := b.artifact("good.md", goodSpec)
-	twin := b.artifact("twin.md", goodSpec)
-	bare := b.artifact("bare.md", strings.Replace(goodSpec, "sources:\n  - JIRA-1\n", "", 1))
-	weak := b.artifact("weak.md", strings.Replace(goodSpec, "MUST answer", "answers", 1))
-	audit := b.artifact("audit.md", "---\ntype: audit\nid: AUDIT-one\n---\n\n# Audit\n")
-	poem := b.artifact("poem.md", "---\ntype: poem\nid: POEM-one\n---\n\n# Poem\n")
-	for name, c := range map[string]struct {
-		paths   []string
-		ok      bool
-		exit    int
-		reports int
-	}{
-		"clean":               {[]string{good}, true, 0, 1},
-		"unchecked":           {[]string{audit}, true, 0, 1},
-		"no sources":          {[]string{bare}, true, 1, 1},
-		"no strength word":    {[]string{weak}, true, 2, 1},
-		"two of one id":       {[]string{good, twin}, true, 2, 3},
-		"in order":            {[]string{audit, good}, true, 0, 2},
-		"same path twice":     {[]string{good, good}, true, 0, 1},
-		"unknown type":        {[]string{poem}, false, 2, 1},
-		"missing":             {[]string{filepath.Join(b.dir, "none.md")}, false, 2, 1},
-		"a spec with another": {[]string{good, audit, bare}, true, 2, 4},
-	} {
+	b.artifacts()
+	wanted := readings()
+	for name, r := range recordings(t) {
+		if r.Tool != "suspec_check" {
+			continue
+		}
 		t.Run(name, func(t *testing.T) {
 			b.t = t
-			args, _ := json.Marshal(map[string]any{"paths": c.paths, "responseFormat": "detailed"})
-			e := open(t, b.call("suspec_check", string(args)))
-			var data []json.RawMessage
-			if err := json.Unmarshal(e.Data, &data); err != nil {
-				t.Fatal(err)
-			}
-			if *e.OK != c.ok || *e.Source.ExitCode != c.exit || len(data) != c.reports {
-				t.Errorf("ok %v, exit %d, data %s; want ok %v, exit %d and %d values", *e.OK, *e.Source.ExitCode, e.Data, c.ok, c.exit, c.reports)
-			}
+			b.reads(r, wanted[name])
 		})
 	}
-	missing, _ := json.Marshal(map[string]any{"paths": []string{filepath.Join(b.dir, "x.md"), filepath.Join(b.dir, "y.md")}})
-	failed(t, b.call("suspec_check", string(missing)), "not one of the contract's")
+}
+
+func TestTheRealCheckerReportsOnceForOneFile(t *testing.T) {
+	b := realChecker(t)
+	b.artifacts()
+	if err := os.Symlink("one/spec.md", filepath.Join(b.dir, "alias.md")); err != nil {
+		t.Fatal(err)
+	}
+	e := open(t, b.call("suspec_check", `{"paths":["$DIR/one/spec.md","$DIR/alias.md","$DIR/audit.md"]}`))
+	if got := read(t, e); got != "spec clean; audit unchecked" {
+		t.Errorf("a file and a link to it: %s", got)
+	}
 }
