@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // adapter is an agent-mcp as a harness starts it.
@@ -18,14 +20,14 @@ type adapter struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	lines  chan string
-	stderr *buffer
+	stderr *shipyard.Words
 	next   int
 }
 
 // startAdapter starts agent-mcp in dir with exactly the environment env.
 func startAdapter(t *testing.T, dir string, env []string) *adapter {
 	t.Helper()
-	a := &adapter{cmd: exec.Command(program("agent-mcp")), lines: make(chan string, 1000), stderr: &buffer{}, next: 1000}
+	a := &adapter{cmd: exec.Command(shipyard.Built("agent-mcp")), lines: make(chan string, 1000), stderr: &shipyard.Words{}, next: 1000}
 	a.cmd.Dir, a.cmd.Env, a.cmd.Stderr = dir, env, a.stderr
 	in, err := a.cmd.StdinPipe()
 	if err != nil {
@@ -104,7 +106,7 @@ func (a *adapter) line(t *testing.T) string {
 			t.Fatalf("agent-mcp ended instead of answering; it said: %s", a.stderr)
 		}
 		return line
-	case <-time.After(2 * patience):
+	case <-time.After(2 * shipyard.Patience):
 		t.Fatalf("agent-mcp gave no answer; it said: %s", a.stderr)
 	}
 	return ""
@@ -143,7 +145,7 @@ func (a *adapter) call(t *testing.T, tool, arguments string) message {
 func (a *adapter) end(t *testing.T) (code int, rest []string) {
 	t.Helper()
 	_ = a.in.Close()
-	for deadline := time.After(patience); ; {
+	for deadline := time.After(shipyard.Patience); ; {
 		select {
 		case line, ok := <-a.lines:
 			if ok {

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // A registry that is empty after a start proves nothing: sessions are taken over as they are, none
@@ -14,7 +16,7 @@ func TestAStartEndsNoSessionAndMakesNone(t *testing.T) {
 	f, tokens := populated(t, "one", "two")
 	f.tmux(t, "new-session", "-d", "-s", "mine", "exec sleep 1000")
 	f.tmux(t, "split-window", "-t", session(t, "two")+":", "exec sleep 1000")
-	f.daemon.kill(t)
+	f.daemon.Kill(t)
 	f.tmux(t, "kill-session", "-t", session(t, "one"))
 	const format = "#{session_name} #{pane_pid} #{pane_current_command}"
 	before := f.tmux(t, "list-panes", "-a", "-F", format)
@@ -31,7 +33,7 @@ func TestAStartEndsNoSessionAndMakesNone(t *testing.T) {
 		if after := f.tmux(t, "list-panes", "-a", "-F", format); after != before {
 			t.Errorf("after a start the panes are\n%s\nand were\n%s", after, before)
 		}
-		f.daemon.stop(t)
+		f.daemon.Stop(t)
 	}
 }
 
@@ -53,10 +55,10 @@ func TestTheSessionsAreFoundWhateverTheEnvironmentSays(t *testing.T) {
 		"bare":  {path},
 		"other": {path, "HOME=" + elsewhere, "TMPDIR=" + elsewhere, "TMUX_TMPDIR=" + elsewhere, "XDG_RUNTIME_DIR=" + elsewhere, "TMUX=" + elsewhere + "/x,1,0", "USER=other", "LANG=C"},
 	} {
-		f.daemon.stop(t)
+		f.daemon.Stop(t)
 		f.serve(t, env...)
 		f.unharmed(t, "one", tokens["one"])
-		c := f.command(program("ship"), "--atlas", f.root, "logs", "r/one")
+		c := f.command(shipyard.Built("ship"), "--atlas", f.root, "logs", "r/one")
 		c.Env = env
 		if r := f.run(t, c); r.code != 0 {
 			t.Errorf("%s: ship logs = %d: %s", name, r.code, r.stderr)
@@ -105,7 +107,7 @@ func TestARenamedBranchOrphansNothing(t *testing.T) {
 	if got := f.look(t, "one").Branch; got == nil || *got != "fix/other-name" {
 		t.Errorf("ship ls shows the branch %v, want fix/other-name", got)
 	}
-	f.daemon.kill(t)
+	f.daemon.Kill(t)
 	f.serve(t)
 	f.unharmed(t, "one", tokens["one"])
 	if !f.hasSession(t, "one") || session(t, "one") != before {

@@ -7,15 +7,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // frozen stops the ship while send hands it requests, so that all are in flight before the first
 // is answered.
 func (f *fleet) frozen(t *testing.T, send func()) {
 	t.Helper()
-	f.daemon.signal(t, syscall.SIGSTOP)
-	defer f.daemon.signal(t, syscall.SIGCONT)
-	if !poll(func() bool { return stopped(f.daemon.cmd.Process.Pid) }) {
+	f.daemon.Signal(t, syscall.SIGSTOP)
+	defer f.daemon.Signal(t, syscall.SIGCONT)
+	if !shipyard.Poll(func() bool { return stopped(f.daemon.PID()) }) {
 		t.Fatal("the ship does not stop")
 	}
 	send()

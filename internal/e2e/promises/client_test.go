@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // reply is an HTTP answer, read to its end.
@@ -61,7 +63,7 @@ func request(t *testing.T, port int, a ask) reply {
 	if a.authorization != "" {
 		req.Header.Set("Authorization", a.authorization)
 	}
-	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: patience}
+	c := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: shipyard.Patience}
 	resp, err := c.Do(req)
 	if err != nil {
 		t.Fatalf("%s %s: %v", a.method, a.path, err)
@@ -91,7 +93,7 @@ func within[T any](t *testing.T, c <-chan T, what string) T {
 	select {
 	case v := <-c:
 		return v
-	case <-time.After(patience):
+	case <-time.After(shipyard.Patience):
 		t.Fatalf("%s: nothing came", what)
 		panic("unreachable")
 	}

@@ -6,114 +6,29 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
-	"time"
 
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
-
-// buffer collects what several goroutines write.
-type buffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write makes buffer a process's output.
-func (b *buffer) Write(p []byte) (int, error) {
-	b.add(string(p))
-	return len(p), nil
-}
-
-func (b *buffer) add(s string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.text.WriteString(s)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// daemon is a "ship serve" of ours.
-type daemon struct {
-	cmd    *exec.Cmd
-	stderr *buffer
-	ended  chan struct{} // closed when the process has been waited for
-}
 
 // serve starts "ship serve" and waits until it is ready. env replaces the fleet's own where given.
 func (f *fleet) serve(t *testing.T, env ...string) {
 	t.Helper()
-	d := f.start(t, env...)
-	ready := func() bool { return strings.Contains(d.stderr.String(), "ready") || d.over() }
-	if !poll(ready) || d.over() {
-		t.Fatalf("ship serve did not become ready; it said: %s", d.stderr)
-	}
+	f.start(t, env...).AwaitReady(t)
 }
 
-func (f *fleet) start(t *testing.T, env ...string) *daemon {
+func (f *fleet) start(t *testing.T, env ...string) *shipyard.Daemon {
 	t.Helper()
-	d := &daemon{cmd: f.command(program("ship"), "--atlas", f.root, "serve"), stderr: &buffer{}, ended: make(chan struct{})}
+	c := f.command(shipyard.Built("ship"), "--atlas", f.root, "serve")
 	if env != nil {
-		d.cmd.Env = env
+		c.Env = env
 	}
-	d.cmd.Stderr = d.stderr
-	if err := d.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	f.daemon = d
-	go func() { _ = d.cmd.Wait(); close(d.ended) }()
-	return d
-}
-
-func (d *daemon) over() bool {
-	select {
-	case <-d.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-func (d *daemon) signal(t *testing.T, s syscall.Signal) {
-	t.Helper()
-	if err := d.cmd.Process.Signal(s); err != nil {
-		t.Fatalf("signal ship: %v", err)
-	}
-}
-
-// kill ends the ship without warning, as a crash does.
-func (d *daemon) kill(t *testing.T) {
-	t.Helper()
-	d.signal(t, syscall.SIGKILL)
-	<-d.ended
-}
-
-// stop ends the ship as an operator does. One that has ended already is left alone.
-func (d *daemon) stop(t *testing.T) {
-	if d.over() {
-		return
-	}
-	_ = d.cmd.Process.Signal(syscall.SIGCONT)
-	_ = d.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-d.ended:
-	case <-time.After(patience):
-		t.Error("ship serve did not end after SIGTERM")
-		_ = d.cmd.Process.Kill()
-		<-d.ended
-	}
-	if t.Failed() {
-		t.Logf("ship serve said:\n%s", d.stderr)
-	}
+	f.daemon = shipyard.Launch(t, c)
+	return f.daemon
 }
 
 func (f *fleet) socketPath() (string, error) {
@@ -201,7 +116,7 @@ func (f *fleet) operator(ctx context.Context, method, body string, out any) erro
 	return json.NewDecoder(resp.Body).Decode(out)
 }
 
-// state files, whole; one that is not there yet is empty.
+// stateFile is one of the ship's own files, whole; one that is not there yet is empty.
 func (f *fleet) stateFile(t *testing.T, name string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(atlas.StateDir(f.root), name))

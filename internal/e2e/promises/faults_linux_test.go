@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // The ship starts with no tmux on the whole machine: in a mount namespace of its own, where
@@ -20,7 +22,7 @@ func TestWithoutAnyTmuxTheErrorSaysHowToInstallIt(t *testing.T) {
 	}
 	f := newFleet(t)
 	const script = `set -e; IFS=:; for d in $PATH:/usr/bin:/usr/local/bin; do test ! -e "$d/tmux" || mount --bind /dev/null "$d/tmux"; done; exec "$@"`
-	c := f.command("unshare", "--mount", "sh", "-c", script, "sh", program("ship"), "--atlas", f.root, "serve")
+	c := f.command("unshare", "--mount", "sh", "-c", script, "sh", shipyard.Built("ship"), "--atlas", f.root, "serve")
 	if probe := f.run(t, f.command("unshare", "--mount", "true")); probe.code != 0 {
 		t.Skipf("this machine makes no mount namespaces: %s", probe.stderr)
 	}
@@ -39,7 +41,7 @@ func TestAFullDiskRefusesWritesAndAnswersReads(t *testing.T) {
 		t.Fatalf("/readyz = %d %s, want 200 before the disk is full", r.status, r.body)
 	}
 	full := fill(t, f)
-	if !poll(func() bool { return f.http(t, ask{method: http.MethodGet, path: "/readyz"}).status == 503 }) {
+	if !shipyard.Poll(func() bool { return f.http(t, ask{method: http.MethodGet, path: "/readyz"}).status == 503 }) {
 		t.Error("/readyz is not 503 on a full disk")
 	}
 	if r := f.http(t, ask{method: http.MethodGet, path: "/healthz"}); r.status != http.StatusOK {
@@ -65,7 +67,7 @@ func TestAFullDiskRefusesWritesAndAnswersReads(t *testing.T) {
 	if err := os.Remove(full); err != nil {
 		t.Fatal(err)
 	}
-	if !poll(func() bool { return f.http(t, ask{method: http.MethodGet, path: "/readyz"}).status == 200 }) {
+	if !shipyard.Poll(func() bool { return f.http(t, ask{method: http.MethodGet, path: "/readyz"}).status == 200 }) {
 		t.Error("/readyz is not 200 again when there is room")
 	}
 	a.register(t, "room again")

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
 
 // unharmed checks that a workspace and its agent are as they were.
@@ -59,7 +60,7 @@ func TestADirectoryThatIsDeletedUnderItsSessionShows(t *testing.T) {
 	}
 	f.refused(t, []string{"activate", "r/one"}, "next:")
 	f.unharmed(t, "two", tokens["two"])
-	f.daemon.kill(t)
+	f.daemon.Kill(t)
 	f.serve(t)
 	f.becomes(t, "one", "active: directory_gone")
 	f.must(t, "deactivate", "r/one")
@@ -81,7 +82,7 @@ func TestATakenPortIsAnErrorThatSaysWhatToDo(t *testing.T) {
 			t.Parallel()
 			f, tokens := populated(t, "one")
 			address := net.JoinHostPort(host, fmt.Sprint(f.port(t)))
-			f.daemon.stop(t)
+			f.daemon.Stop(t)
 			l, err := net.Listen("tcp", address)
 			if err != nil {
 				t.Skipf("this machine has no %s: %v", host, err)
@@ -102,7 +103,7 @@ func TestASecondShipOnTheSameAtlasDoesNotStart(t *testing.T) {
 	f, tokens := populated(t, "one")
 	f.refused(t, []string{"serve"}, "another ship serves this atlas")
 	f.unharmed(t, "one", tokens["one"])
-	if f.daemon.over() {
+	if f.daemon.Over() {
 		t.Error("the first ship has ended")
 	}
 }
@@ -114,7 +115,7 @@ func TestTheOperatorsSocketComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last result
-	if !poll(func() bool { last = f.ship(t, "ls"); return last.code == 0 }) {
+	if !shipyard.Poll(func() bool { last = f.ship(t, "ls"); return last.code == 0 }) {
 		t.Fatalf("ship ls after ship.sock was removed = %d, %s", last.code, last.stderr)
 	}
 	f.unharmed(t, "one", tokens["one"])
@@ -140,7 +141,7 @@ func TestATmuxSocketThatIsRemovedCostsNoSession(t *testing.T) {
 			_ = syscall.Kill(server, syscall.SIGTERM)
 		}
 	})
-	if !poll(func() bool { _, err := os.Lstat(socket); return err == nil }) {
+	if !shipyard.Poll(func() bool { _, err := os.Lstat(socket); return err == nil }) {
 		t.Fatalf("tmux.sock does not come back; ship ls shows r/one as %q", f.state(t, "one"))
 	}
 	f.becomes(t, "one", "active")
@@ -209,7 +210,7 @@ func TestAMissingOrOldTmuxIsAnErrorThatSaysHowToInstallIt(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, args := range [][]string{{"serve"}, {"up"}} {
-			c := f.command(program("ship"), append([]string{"--atlas", f.root}, args...)...)
+			c := f.command(shipyard.Built("ship"), append([]string{"--atlas", f.root}, args...)...)
 			c.Env = pathFirst(f.env, bin)
 			checkRefusal(t, args, f.run(t, c), version, "3.2", "install tmux")
 		}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,10 +16,8 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
-
-// patience bounds every wait. Nothing waits that long unless it is broken.
-const patience = 20 * time.Second
 
 // fleet is an atlas of one test's own: its home, its repository "r" to clone, its ship and tmux.
 type fleet struct {
@@ -26,25 +25,19 @@ type fleet struct {
 	root   string // the atlas
 	origin string // what "r" is cloned from
 	env    []string
-	daemon *daemon
-	said   *buffer // all that ship commands printed
+	daemon *shipyard.Daemon
+	said   *shipyard.Words // all that ship commands printed
 }
 
 // newFleet makes an atlas with the repository "r". env comes on top of what every program of the
 // test gets; no ship runs yet.
 func newFleet(t *testing.T, env ...string) *fleet {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "fl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
-	}
-	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), origin: filepath.Join(dir, "src", "r"), said: &buffer{}}
-	t.Cleanup(func() { f.removeAll(t) })
+	dir := shipyard.Dir(t)
+	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), origin: filepath.Join(dir, "src", "r"), said: &shipyard.Words{}}
+	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
-		"HOME=" + dir, "PATH=" + os.Getenv(programs) + ":" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm",
+		"HOME=" + dir, "PATH=" + shipyard.Built() + ":" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm",
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org",
 		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org",
 	}, env...)
@@ -65,27 +58,24 @@ func serving(t *testing.T, env ...string) *fleet {
 // end stops whatever of ours runs.
 func (f *fleet) end(t *testing.T) {
 	if f.daemon != nil {
-		f.daemon.stop(t)
+		f.daemon.Stop(t)
 	}
 	if ship, err := f.info(); err == nil { // one that ship up started
 		_ = syscall.Kill(ship.PID, syscall.SIGTERM)
 	}
 	if socket, err := f.socketPath(); err == nil {
-		c := exec.Command("tmux", "-N", "-S", socket, "kill-server")
-		_ = c.Run() // where none runs there is none to end
+		shipyard.EndTmux(t, socket)
 	}
 }
 
-func (f *fleet) removeAll(t *testing.T) {
+// close ends the fleet, and removes what lies outside its directory.
+func (f *fleet) close(t *testing.T) {
 	f.end(t)
 	ids, _ := filepath.Glob(filepath.Join(f.root, "*", "*"))
 	for _, dir := range ids {
 		if id, err := atlas.NewID(filepath.Base(filepath.Dir(dir)), filepath.Base(dir)); err == nil {
 			_ = os.RemoveAll(filepath.Dir(atlas.TempSockets(f.root, id)))
 		}
-	}
-	if !poll(func() bool { return os.RemoveAll(f.dir) == nil }) {
-		t.Errorf("something still writes in %s", f.dir)
 	}
 }
 
@@ -109,7 +99,7 @@ func (f *fleet) run(t *testing.T, c *exec.Cmd) result {
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
-	late := time.AfterFunc(2*patience, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(2*shipyard.Patience, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	err := c.Wait()
 	var exit *exec.ExitError
@@ -122,8 +112,8 @@ func (f *fleet) run(t *testing.T, c *exec.Cmd) result {
 // ship runs one of the operator's commands on the atlas.
 func (f *fleet) ship(t *testing.T, args ...string) result {
 	t.Helper()
-	r := f.run(t, f.command(program("ship"), append([]string{"--atlas", f.root}, args...)...))
-	f.said.add(r.stdout + r.stderr)
+	r := f.run(t, f.command(shipyard.Built("ship"), append([]string{"--atlas", f.root}, args...)...))
+	_, _ = io.WriteString(f.said, r.stdout+r.stderr)
 	return r
 }
 
@@ -215,25 +205,15 @@ func (f *fleet) state(t *testing.T, name string) string {
 func (f *fleet) becomes(t *testing.T, name, want string) {
 	t.Helper()
 	got := ""
-	if !poll(func() bool { got = f.state(t, name); return got == want }) {
+	if !shipyard.Poll(func() bool { got = f.state(t, name); return got == want }) {
 		t.Errorf("ship ls shows r/%s as %q, want %q", name, got, want)
 	}
-}
-
-// poll asks until done says yes, for as long as patience lasts.
-func poll(done func() bool) bool {
-	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
-		if done() {
-			return true
-		}
-	}
-	return done()
 }
 
 // info asks the running ship, whoever started it.
 func (f *fleet) info() (api.Ship, error) {
 	var ship api.Ship
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), shipyard.Patience)
 	defer cancel()
 	err := f.operator(ctx, "info", "{}", &ship)
 	return ship, err

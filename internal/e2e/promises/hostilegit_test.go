@@ -88,7 +88,7 @@ func TestNothingOfAHostileCheckoutRunsThroughAnyCommand(t *testing.T) {
 	each("ship call repo_checks")
 	f.refused(t, []string{"remove", "r/bad"}, "next:")
 	each("ship remove")
-	f.daemon.kill(t)
+	f.daemon.Kill(t)
 	f.serve(t)
 	f.must(t, "ls")
 	each("a restart")

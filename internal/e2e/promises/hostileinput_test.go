@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"fleet/internal/bridge/bridgetest"
+	"fleet/internal/e2e/shipyard"
 )
 
 // snare is a program on every PATH of the test, which leaves a mark when it runs.
@@ -99,7 +100,7 @@ func newVictim(t *testing.T) *victim {
 	t.Helper()
 	gh := bridgetest.NewGitHub(t)
 	dir := t.TempDir()
-	f := newFleet(t, "GITHUB_TOKEN="+gh.Token(), "PATH="+dir+":"+os.Getenv(programs)+":"+os.Getenv("PATH"))
+	f := newFleet(t, "GITHUB_TOKEN="+gh.Token(), "PATH="+dir+":"+shipyard.Built()+":"+os.Getenv("PATH"))
 	v := &victim{fleet: f, gh: gh, far: gh.Repo("acme/gears")}
 	v.mkdir(t, "marks")
 	script := fmt.Sprintf("#!/bin/sh\necho \"$$ of $PPID\" >'%s/marks/'$$\n", f.dir)
@@ -170,7 +171,7 @@ func TestTheSnareOfThisTestRunsInASession(t *testing.T) {
 	v := newVictim(t)
 	v.say(t, "create", "gears/two")
 	v.say(t, "activate", "gears/two", "--", "sh", "-c", snare+"; sleep 1000")
-	if !poll(func() bool { return len(v.marks(t)) == 1 }) {
+	if !shipyard.Poll(func() bool { return len(v.marks(t)) == 1 }) {
 		t.Errorf("%s ran in a session, and left %d marks: the other tests see nothing", snare, len(v.marks(t)))
 	}
 }
@@ -201,7 +202,7 @@ func TestHostileInputIsNeitherRunNorShown(t *testing.T) {
 			if ran := v.marks(t); len(ran) > 0 {
 				t.Errorf("what stood in %s was run %d times", place, len(ran))
 			}
-			if found := harmful(v.daemon.stderr.String()); found != "" {
+			if found := harmful(v.daemon.Said()); found != "" {
 				t.Errorf("ship serve logs %s", found)
 			}
 		})

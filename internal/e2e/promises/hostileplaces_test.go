@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
 
 func quoted(t *testing.T, text string) string {
@@ -41,7 +42,7 @@ func (v *victim) names(t *testing.T) {
 			t.Errorf("%s: agent_init = %s", name, r.stderr)
 		}
 	}
-	v.daemon.kill(t)
+	v.daemon.Kill(t)
 	v.serve(t)
 }
 
@@ -79,9 +80,9 @@ func (v *victim) file(t *testing.T) {
 		}
 	}
 	v.say(t, "__complete", "create", "")
-	v.daemon.signal(t, syscall.SIGHUP)
-	if !poll(func() bool { return strings.Contains(v.daemon.stderr.String(), "read atlas.json again") }) {
-		t.Errorf("the ship said nothing of an atlas.json that is wrong: %s", v.daemon.stderr)
+	v.daemon.Signal(t, syscall.SIGHUP)
+	if !shipyard.Poll(func() bool { return strings.Contains(v.daemon.Said(), "read atlas.json again") }) {
+		t.Errorf("the ship said nothing of an atlas.json that is wrong: %s", v.daemon.Said())
 	}
 	if err := os.WriteFile(path, good, 0o600); err != nil {
 		t.Fatal(err)
@@ -196,7 +197,7 @@ func (v *victim) session(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.say(t, "activate", "gears/two", "--", "sh", "-c", "cat text; exec sleep 1000")
-	if !poll(func() bool { return strings.Contains(v.say(t, "logs", "gears/two").stdout, "the end") }) {
+	if !shipyard.Poll(func() bool { return strings.Contains(v.say(t, "logs", "gears/two").stdout, "the end") }) {
 		t.Error("ship logs never showed the end of the text")
 	}
 	v.say(t, "logs", "gears/two", "--json")
@@ -290,7 +291,7 @@ func (v *victim) words(t *testing.T) {
 }
 
 func (v *victim) events(t *testing.T) {
-	v.daemon.stop(t)
+	v.daemon.Stop(t)
 	path := filepath.Join(atlas.StateDir(v.root), "events.jsonl")
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0o600)
 	if err != nil {
@@ -326,7 +327,7 @@ func (v *victim) options(t *testing.T) {
 	}
 	record := fmt.Sprintf(`{"repo":"gears","workspace":"one","session_id":"x","model":%s,"provider":"p","harness":%[1]s,"state":%[1]s,"description":%[1]s}`, quoted(t, everything()))
 	v.tmux(t, "set-option", "-t", target+":", "@fleet_agent", record)
-	v.daemon.kill(t)
+	v.daemon.Kill(t)
 	v.serve(t)
 	v.say(t, "status")
 }
@@ -342,7 +343,7 @@ func (v *victim) atlases(t *testing.T) {
 		other := *v.fleet
 		other.root, other.daemon = root, nil
 		v2 := &victim{fleet: &other, gh: v.gh, far: v.far}
-		init := v2.run(t, v2.command(program("ship"), "init", "--port", "0", root))
+		init := v2.run(t, v2.command(shipyard.Built("ship"), "init", "--port", "0", root))
 		if found := harmful(init.stdout + init.stderr); found != "" || init.code != 0 {
 			t.Errorf("%s: ship init = %d, prints %s%s", name, init.code, found, init.stderr)
 		}

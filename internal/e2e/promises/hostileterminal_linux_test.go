@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // terminal opens a pseudo-terminal of a usual size.
@@ -43,7 +45,7 @@ func terminal(t *testing.T) (master, slave *os.File) {
 func (v *victim) shown(t *testing.T, args ...string) string {
 	t.Helper()
 	master, slave := terminal(t)
-	c := v.command(program("ship"), append([]string{"--atlas", v.fleet.root}, args...)...)
+	c := v.command(shipyard.Built("ship"), append([]string{"--atlas", v.fleet.root}, args...)...)
 	c.Stdout, c.Stderr = slave, slave
 	if err := c.Start(); err != nil {
 		t.Fatal(err)

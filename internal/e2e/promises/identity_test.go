@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fleet/api"
+	"fleet/internal/e2e/shipyard"
 )
 
 // dumped opens a window in r/name's session and gives the environment of what runs there.
@@ -18,7 +19,7 @@ func (f *fleet) dumped(t *testing.T, name string) []string {
 	f.tmux(t, "new-window", "-c", f.path(name), "-t", session(t, name)+":", "env -0 >dump.new; mv dump.new dump.txt; exec sleep 1000")
 	path := filepath.Join(f.path(name), "dump.txt")
 	var raw []byte
-	if !poll(func() bool { var err error; raw, err = os.ReadFile(path); return err == nil }) {
+	if !shipyard.Poll(func() bool { var err error; raw, err = os.ReadFile(path); return err == nil }) {
 		t.Fatalf("a window of r/%s wrote no environment", name)
 	}
 	return strings.Split(string(raw), "\x00")
@@ -35,10 +36,10 @@ func TestAttachingChangesNothingInASessionsEnvironment(t *testing.T) {
 	for _, v := range []string{"DISPLAY=:77", "SSH_AUTH_SOCK=/elsewhere", "SSH_CONNECTION=elsewhere", "FLEET_AGENT_MCP_TOKEN=fleet_elsewhere", "TERM=screen"} {
 		args = append(args, "-e", v)
 	}
-	if out, err := operator.run(append(args, program("ship")+" --atlas "+f.root+" attach r/one")...); err != nil {
+	if out, err := operator.run(append(args, shipyard.Built("ship")+" --atlas "+f.root+" attach r/one")...); err != nil {
 		t.Fatalf("start ship attach: %v: %s", err, out)
 	}
-	if !poll(func() bool { return f.tmux(t, "list-clients", "-t", session(t, "one")) != "" }) {
+	if !shipyard.Poll(func() bool { return f.tmux(t, "list-clients", "-t", session(t, "one")) != "" }) {
 		said, _ := operator.run("capture-pane", "-p", "-t", "attach:")
 		t.Fatalf("ship attach shows no session: %s", said)
 	}
@@ -69,7 +70,7 @@ func TestAShipStartedInsideASessionGivesNothingOfItToOthers(t *testing.T) {
 		"OPENCODE=1", "COPILOT_AGENT_SESSION_ID=ones", "GEMINI_CLI=1", "TMUX=/ones/socket,1,0", "TMUX_PANE=%0",
 	)
 	foreign := f.sessionEnv(t, "one")
-	f.daemon.stop(t)
+	f.daemon.Stop(t)
 	f.tmux(t, "kill-server")
 	f.serve(t, inside...)
 	f.activate(t, "two")
@@ -161,7 +162,7 @@ func TestRegisteringAHarnessWritesNoToken(t *testing.T) {
 	text := ""
 	for _, name := range []string{"claude", "codex", "gemini", "opencode", "copilot", "cursor", "amp"} {
 		for _, args := range [][]string{{"harness", "install", name, "--dry-run"}, {"harness", "install", name}, {"harness", "print", name}} {
-			c := f.command(program("ship"), args...)
+			c := f.command(shipyard.Built("ship"), args...)
 			c.Env = env
 			r := f.run(t, c)
 			if r.code != 0 {

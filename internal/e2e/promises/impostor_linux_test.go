@@ -19,7 +19,7 @@ func TestAnotherUsersListenerGetsNoToken(t *testing.T) {
 	f := serving(t)
 	f.activate(t, "one")
 	port, envs := f.port(t), map[string][]string{"full": f.paneEnv(t, "one"), "scrubbed": scrubbed(f)}
-	f.daemon.stop(t)
+	f.daemon.Stop(t)
 	ours := listen(t, port)
 	a := startAdapter(t, f.path("one"), envs["full"])
 	a.open(t)

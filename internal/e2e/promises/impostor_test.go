@@ -6,13 +6,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // impostor listens where a token might be sent to, and keeps every byte.
 type impostor struct {
 	listener net.Listener
 	port     int
-	heard    *buffer
+	heard    *shipyard.Words
 }
 
 func listen(t *testing.T, port int) *impostor {
@@ -25,7 +27,7 @@ func listen(t *testing.T, port int) *impostor {
 }
 
 func pose(t *testing.T, l net.Listener) *impostor {
-	i := &impostor{listener: l, port: l.Addr().(*net.TCPAddr).Port, heard: &buffer{}}
+	i := &impostor{listener: l, port: l.Addr().(*net.TCPAddr).Port, heard: &shipyard.Words{}}
 	t.Cleanup(func() { _ = l.Close() })
 	go i.accept()
 	return i
@@ -47,7 +49,7 @@ func (i *impostor) answer(conn net.Conn) {
 	chunk := make([]byte, 64<<10)
 	for {
 		n, err := conn.Read(chunk)
-		i.heard.add(string(chunk[:n]))
+		_, _ = i.heard.Write(chunk[:n])
 		if err != nil {
 			return
 		}
@@ -127,7 +129,7 @@ func checkUnheard(t *testing.T, l *impostor) {
 	}
 	defer conn.Close()
 	fmt.Fprint(conn, "control")
-	if !poll(func() bool { return strings.Contains(l.heard.String(), "control") }) {
+	if !shipyard.Poll(func() bool { return strings.Contains(l.heard.String(), "control") }) {
 		t.Fatal("the listener hears nothing")
 	}
 }

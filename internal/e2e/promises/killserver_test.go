@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // operatorsTmux is a tmux server of the operator's own, with the session "mine".
@@ -58,7 +60,7 @@ func TestKillServerInOnePaneLeavesAllOthers(t *testing.T) {
 	f.tmux(t, "send-keys", "-t", session(t, "shell")+":", "sh typed.sh", "Enter")
 	for _, name := range []string{"cmd", "shell"} {
 		var done []byte
-		if !poll(func() bool {
+		if !shipyard.Poll(func() bool {
 			var err error
 			done, err = os.ReadFile(filepath.Join(f.path(name), "done.txt"))
 			return err == nil
@@ -91,7 +93,7 @@ func TestAnAgentsOwnTmuxIsItsOwn(t *testing.T) {
 	}
 	for _, name := range []string{"one", "two"} {
 		var ls []byte
-		poll(func() bool { ls, _ = os.ReadFile(filepath.Join(f.path(name), "ls.txt")); return len(ls) > 0 })
+		shipyard.Poll(func() bool { ls, _ = os.ReadFile(filepath.Join(f.path(name), "ls.txt")); return len(ls) > 0 })
 		if !strings.HasPrefix(string(ls), "own: 1 windows") || strings.Count(string(ls), "\n") != 1 {
 			t.Errorf("tmux ls in r/%s = %q, want its own session alone", name, ls)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
 
 // operatorsSecrets is what stands in the environment of an operator who starts a ship. Each test
@@ -57,7 +58,7 @@ func TestNothingOfTheShipsEnvironmentReachesAPane(t *testing.T) {
 func checkPaneEnv(t *testing.T, file, mark string) {
 	t.Helper()
 	var env string
-	found := poll(func() bool { raw, err := os.ReadFile(file); env = string(raw); return err == nil })
+	found := shipyard.Poll(func() bool { raw, err := os.ReadFile(file); env = string(raw); return err == nil })
 	if !found || !strings.Contains(env, "FLEET_AGENT_MCP_TOKEN=fleet_") || !strings.Contains(env, "HOME=") {
 		t.Fatalf("env in the pane, %s, is %q, want the workspace's token and HOME in it", file, env)
 	}
@@ -118,7 +119,7 @@ func TestNamedVariablesReachThePaneByteForByte(t *testing.T) {
 	f.must(t, "create", "r/one")
 	args := []string{"--atlas", f.root, "activate", "r/one"}
 	values := awkward("")
-	c := f.command(program("ship"))
+	c := f.command(shipyard.Built("ship"))
 	for name, value := range values {
 		c.Env = append(c.Env, name+"="+value)
 		args = append(args, "--env", name)
@@ -184,7 +185,7 @@ func TestNoSecretIsWrittenDown(t *testing.T) {
 			secrets = append(secrets, f.token(t, "one"))
 			said := f.said.String() + a.stderr.String()
 			if f.daemon != nil {
-				said += f.daemon.stderr.String()
+				said += f.daemon.Said()
 			}
 			files := []string{"ship.log", "events.jsonl", "calls.jsonl"}
 			for _, file := range files {

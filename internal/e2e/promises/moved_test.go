@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
 
 // pipeline sends n calls of agent_status_get without waiting for the answers.
@@ -69,7 +70,7 @@ func TestAChangedPortIsInvisibleToRunningAdapters(t *testing.T) {
 		for _, a := range both {
 			before = append(before, a.pipeline(t, 20))
 		}
-		f.daemon.stop(t)
+		f.daemon.Stop(t)
 		for _, a := range both {
 			during = append(during, a.pipeline(t, 20))
 		}
@@ -138,7 +139,7 @@ func TestAnAdapterOutsideTheSessionOutlivesIt(t *testing.T) {
 			}
 		}
 		if i == 1 { // the ship may be another one by then
-			f.daemon.stop(t)
+			f.daemon.Stop(t)
 			f.serve(t)
 		}
 		f.must(t, "activate", "r/one", "--", "sleep", "1000")
@@ -188,7 +189,7 @@ func TestALostTmuxServerCostsItsSessionsAndNothingElse(t *testing.T) {
 				}
 			}
 			for name, token := range tokens {
-				if !poll(func() bool { return !f.opens(t, name, token) }) {
+				if !shipyard.Poll(func() bool { return !f.opens(t, name, token) }) {
 					t.Errorf("the token of r/%s opens it, though its session is gone", name)
 				}
 				f.becomes(t, name, "session_ended")
@@ -204,7 +205,7 @@ func TestALostTmuxServerCostsItsSessionsAndNothingElse(t *testing.T) {
 			if got := f.shell(t, f.path("one"), "cat unsaved.txt"); got != "work\n" {
 				t.Errorf("the checkout's file holds %q", got)
 			}
-			if f.daemon.over() {
+			if f.daemon.Over() {
 				t.Error("the ship has ended")
 			}
 		})

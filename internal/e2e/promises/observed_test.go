@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fleet/api"
+	"fleet/internal/e2e/shipyard"
 )
 
 // look is how ship ls shows r/name now.
@@ -33,7 +34,7 @@ func (f *fleet) statusLine(t *testing.T, name string) string {
 func (f *fleet) runs(t *testing.T, name, want string) {
 	t.Helper()
 	got := ""
-	if !poll(func() bool {
+	if !shipyard.Poll(func() bool {
 		if command := f.look(t, name).Observed.PaneCommand; command != nil {
 			got = *command
 		}
@@ -96,12 +97,12 @@ func TestWhatAPaneShowsNeverChangesWhatItsAgentReported(t *testing.T) {
 	for _, text := range []string{`✳ Working… (esc to interrupt · 44.7k tokens)`, `\033]0;✳ Finished\007❯ `, `Do you want to proceed? 1. Yes`, "> "} {
 		f.say(t, "one", text)
 	}
-	if !poll(func() bool {
+	if !shipyard.Poll(func() bool {
 		return strings.Contains(f.must(t, "logs", "r/one", "-n", "100"), "Do you want to proceed?")
 	}) {
 		t.Fatal("nothing was said in the pane: this test sees nothing")
 	}
-	if !poll(func() bool {
+	if !shipyard.Poll(func() bool {
 		f.say(t, "one", "still here")
 		return f.look(t, "one").Observed.PaneActivityAt.After(*before.Observed.PaneActivityAt)
 	}) {
@@ -134,7 +135,7 @@ func TestASecondPaneIsNotTakenForTheAgents(t *testing.T) {
 	active := func() string {
 		return f.tmux(t, "display-message", "-p", "-t", session(t, "one")+":", "#{pane_current_command}")
 	}
-	if !poll(func() bool { return active() == "cat" }) {
+	if !shipyard.Poll(func() bool { return active() == "cat" }) {
 		t.Fatalf("the session's active pane runs %q, want cat: this test shows nothing", active())
 	}
 	f.activate(t, "later")

@@ -43,7 +43,7 @@ func TestACrashOfTheShipIsInvisibleToItsAgents(t *testing.T) {
 	}
 	bare := withoutLocale(f.env)
 	for i := range 5 {
-		f.daemon.kill(t)
+		f.daemon.Kill(t)
 		id := fmt.Sprint(i)
 		a.send(t, call(id, "agent_status_get", "{}")) // nobody is there to hear it
 		f.serve(t, bare...)
@@ -77,7 +77,7 @@ func TestCallsMadeWhileTheShipIsDownAreAllAnswered(t *testing.T) {
 	f.activate(t, "one")
 	a := f.harness(t, "one")
 	a.register(t, "before")
-	f.daemon.stop(t)
+	f.daemon.Stop(t)
 	want := map[string]bool{}
 	for i := range 20 {
 		id := fmt.Sprint(i)

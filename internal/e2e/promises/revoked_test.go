@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fleet/api"
+	"fleet/internal/e2e/shipyard"
 )
 
 func statusOf(t *testing.T, text string) api.AgentStatus {
@@ -41,7 +42,7 @@ func TestASessionEndedByHandTakesItsTokenWithIt(t *testing.T) {
 	a.register(t, "soon gone")
 	one, two := f.token(t, "one"), f.token(t, "two")
 	f.tmux(t, "kill-session", "-t", session(t, "one"))
-	if !poll(func() bool { return !f.opens(t, "one", one) }) {
+	if !shipyard.Poll(func() bool { return !f.opens(t, "one", one) }) {
 		t.Fatal("the token of a session that was killed by hand still opens its workspace")
 	}
 	f.becomes(t, "one", "session_ended")

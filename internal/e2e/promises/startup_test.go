@@ -66,11 +66,11 @@ func away(t *testing.T) (f *fleet, env []string, start time.Duration) {
 	f = serving(t)
 	f.activate(t, "one")
 	env = f.paneEnv(t, "one")
-	f.daemon.stop(t)
+	f.daemon.Stop(t)
 	began := time.Now()
 	f.serve(t)
 	start = time.Since(began)
-	f.daemon.stop(t)
+	f.daemon.Stop(t)
 	return f, env, start
 }
 
@@ -91,7 +91,7 @@ func TestAHarnessThatStartsBeforeTheShipIsAnsweredWhenItComes(t *testing.T) {
 					b.served(t)
 					return
 				}
-				f.daemon.stop(t)
+				f.daemon.Stop(t)
 				start += came - after // it took longer than the last time
 			}
 			t.Fatal("the ship never came in time: the machine is too slow")

@@ -14,6 +14,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
 
 // readmeBlock gives README's one code block that holds text.
@@ -259,14 +260,14 @@ func TestAContractThatIsMendedIsServedAfterAHangup(t *testing.T) {
 	}
 
 	f.place(t, "version", "0.27.0", 0o600)
-	f.daemon.signal(t, syscall.SIGHUP)
-	if !poll(func() bool { return slices.Contains(a.tools(t), "suspec_check") }) {
+	f.daemon.Signal(t, syscall.SIGHUP)
+	if !shipyard.Poll(func() bool { return slices.Contains(a.tools(t), "suspec_check") }) {
 		t.Fatal("after SIGHUP suspec is not served")
 	}
 	if m := a.ask(t, `{"jsonrpc":"2.0","id":1,"method":"resources/list"}`); !strings.Contains(string(m.Result), "suspec://checks") {
 		t.Errorf("resources/list = %s", m.raw)
 	}
-	if !poll(func() bool { return ready().status == 200 }) {
+	if !shipyard.Poll(func() bool { return ready().status == 200 }) {
 		t.Errorf("/readyz = %+v", ready())
 	}
 	if sets, said := f.statuses(t); sets[0].State != api.ToolsetServed || said != "" {
