@@ -46,6 +46,7 @@ type intent struct {
 	Signer     string        `json:"signer,omitempty"` // who sent it, see Guard.Signer; "": not known
 	RequestID  string        `json:"request_id"`
 	StartedAt  time.Time     `json:"started_at"`            // by our clock
+	NoticedAt  time.Time     `json:"noticed_at,omitzero"`   // when StartedAt was seen to lie in the future, see age
 	Behind     time.Duration `json:"behind,omitempty"`      // the forge's clock when it was sent
 	ClockKnown bool          `json:"clock_known,omitempty"` // Behind was measured by the process that sent it
 	Line       int64         `json:"line,omitempty"`        // of the audit, about to be sent; of two, the later has the greater one

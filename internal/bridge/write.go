@@ -53,6 +53,9 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 	if err != nil {
 		return nil, internal(err)
 	}
+	if err := b.desk.store.notice(earlier); err != nil {
+		return nil, internal(err)
+	}
 	if earlier != nil && (earlier.undecided() || earlier.recent(i.Path)) {
 		answer, decided, err := b.sameWords(ctx, c, i, earlier)
 		if decided || err != nil {
@@ -67,7 +70,7 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 
 // recent says that i, which was posted to the repository at path, stands for the same words there.
 func (i *intent) recent(path string) bool {
-	return i.State == intentDone && i.Path == path && time.Since(i.StartedAt) < duplicateTime
+	return i.State == intentDone && i.Path == path && i.age() < duplicateTime
 }
 
 // again answers a key that was used before.
@@ -109,7 +112,7 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (answer json.RawMessage, decided bool, err error) {
 	if earlier.undecided() && earlier.Path == i.Path {
 		absent := b.look(ctx, c.forge, c.repo, earlier, 1)
-		if absent && time.Since(earlier.StartedAt) >= settleTime {
+		if absent && earlier.age() >= settleTime {
 			return nil, false, nil
 		}
 	}
