@@ -52,6 +52,8 @@ func (a *app) command() *cobra.Command {
 		a.lsCommand(), a.statusCommand(), a.attachCommand(), a.logsCommand(), a.eventsCommand(),
 		a.callCommand(), a.tokenCommand(), a.bridgeCommand(), a.harnessCommand(), a.toolsetCommand(), a.serviceCommand(), a.versionCommand(),
 	)
+	root.SetFlagErrorFunc(misusedFlag)
+	strictHelpers(root)
 	document(root)
 	return root
 }

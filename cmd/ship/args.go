@@ -13,11 +13,18 @@ func between(least, most int) cobra.PositionalArgs {
 		if len(args) >= least && len(args) <= most {
 			return nil
 		}
+		if most == 0 {
+			return usage("%s takes no arguments, and %q is one", synopsis(cmd), args[0])
+		}
 		wanted := fmt.Sprint(least)
 		if least != most {
 			wanted = fmt.Sprintf("%d to %d", least, most)
 		}
-		return usage("%s wants %s arguments, not %d", synopsis(cmd), wanted, len(args))
+		noun := "arguments"
+		if most == 1 {
+			noun = "argument"
+		}
+		return usage("%s wants %s %s, not %d", synopsis(cmd), wanted, noun, len(args))
 	}
 }
 

@@ -200,7 +200,7 @@ func pathOf(source string) string {
 
 func (a *app) repoListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the registered repositories", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the registered repositories", Args: exactly(0),
 		RunE: works(func(*cobra.Command, []string) error {
 			root, err := a.root()
 			if err != nil {

@@ -158,7 +158,7 @@ func (a *app) bridgeRevokeCommand() *cobra.Command {
 
 func (a *app) bridgeListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List ships and what they may do", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List ships and what they may do", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
 				grants, err := admin.List(cmd.Context())
@@ -186,7 +186,7 @@ func (a *app) printGrants(w io.Writer, grants []api.Grant) {
 
 func (a *app) bridgeVerifyCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "verify", Short: "Check that no line of the audit was changed, removed or added", Args: cobra.NoArgs,
+		Use: "verify", Short: "Check that no line of the audit was changed, removed or added", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
 				report, err := admin.VerifyAudit(cmd.Context())

@@ -17,7 +17,7 @@ import (
 func (a *app) bridgeServeCommand() *cobra.Command {
 	handed := 0
 	cmd := &cobra.Command{
-		Use: "serve --config FILE", Short: "Serve a bridge, in the foreground", Args: cobra.NoArgs,
+		Use: "serve --config FILE", Short: "Serve a bridge, in the foreground", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			if a.bridgeFlag == "" {
 				return usage("bridge serve wants --config FILE")

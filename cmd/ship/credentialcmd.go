@@ -75,7 +75,7 @@ func (a *app) readToken(host string) (bridge.Secret, error) {
 
 func (a *app) credentialListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the hosts that have a credential, never the credentials", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the hosts that have a credential, never the credentials", Args: exactly(0),
 		RunE: works(func(*cobra.Command, []string) error {
 			store, err := credentials()
 			if err != nil {

@@ -138,7 +138,7 @@ func waitForShip(ctx context.Context, root string, ended <-chan error) (*server.
 func (a *app) downCommand() *cobra.Command {
 	sessions := false
 	cmd := &cobra.Command{
-		Use: "down", Short: "Stop the ship that ship up started; sessions live on", Args: cobra.NoArgs,
+		Use: "down", Short: "Stop the ship that ship up started; sessions live on", Args: exactly(0),
 		SuggestFor: []string{"stop", "halt", "kill"},
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			root, err := a.root()
@@ -157,7 +157,7 @@ func (a *app) downCommand() *cobra.Command {
 			case err != nil:
 				return err
 			case !ship.Background:
-				return fmt.Errorf("the ship of %s (process %d) runs in the foreground; next: end it where it was started", root, ship.PID)
+				return fmt.Errorf("the ship of %s (process %d) runs %s", root, ship.PID, elsewhere(cmd.Context(), root))
 			}
 			if sessions {
 				if err := a.endSessions(cmd.Context(), c); err != nil {
@@ -169,6 +169,14 @@ func (a *app) downCommand() *cobra.Command {
 	}
 	cmd.Flags().BoolVar(&sessions, "sessions", false, "deactivate every workspace first, so that nothing is left running")
 	return cmd
+}
+
+// elsewhere says where a ship runs that ship up has not started, and how it ends.
+func elsewhere(ctx context.Context, root string) string {
+	if name := (unit{root: root}).name(); systemctl(ctx, "is-active", "--quiet", name) == nil {
+		return "under systemd; next: systemctl --user stop " + name
+	}
+	return "in the foreground; next: end it where it was started"
 }
 
 func (a *app) endSessions(ctx context.Context, c *server.Client) error {

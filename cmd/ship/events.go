@@ -21,7 +21,7 @@ func (a *app) eventsCommand() *cobra.Command {
 	var since time.Duration
 	var only string
 	cmd := a.withJSON(&cobra.Command{
-		Use: "events", Short: "Print what happened, with and without a running ship", Args: cobra.NoArgs,
+		Use: "events", Short: "Print what happened, with and without a running ship", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			if q.Type != "" && !slices.Contains(api.EventTypes(), q.Type) {
 				return usage("no event has type %s; they are %s", q.Type, strings.Join(api.EventTypes(), ", "))

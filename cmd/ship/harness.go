@@ -8,7 +8,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/spf13/cobra"
 
@@ -41,7 +40,7 @@ func installer() (*harness.Installer, error) {
 
 func (a *app) harnessListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "list", Aliases: []string{"ls"}, Short: "List the harnesses: which are on this machine, and which are registered", Args: cobra.NoArgs,
+		Use: "list", Aliases: []string{"ls"}, Short: "List the harnesses: which are on this machine, and which are registered", Args: exactly(0),
 		RunE: works(func(*cobra.Command, []string) error {
 			in, err := installer()
 			if err != nil {
@@ -57,16 +56,16 @@ func (a *app) harnessListCommand() *cobra.Command {
 }
 
 func printHarnesses(w io.Writer, list []harness.Status) {
-	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "NAME\tPROGRAM\tSTATE\tFILE")
+	var t table
+	t.row("NAME", "PROGRAM", "STATE", "FILE")
 	for _, s := range list {
 		program := s.Program
 		if program == "" {
 			program = "not on PATH"
 		}
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", s.Name, clean(program), s.State, clean(s.File))
+		t.row(s.Name, program, string(s.State), s.File)
 	}
-	_ = table.Flush()
+	t.print(w)
 	for _, s := range list {
 		if s.Detail != "" {
 			fmt.Fprintf(w, "%s: %s\n", s.Name, clean(s.Detail))

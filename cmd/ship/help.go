@@ -26,7 +26,7 @@ func document(root *cobra.Command) {
 
 func pages() map[string]page {
 	all := map[string]page{}
-	for _, some := range []map[string]page{atlasPages(), workspacePages(), lookPages(), bridgePages(), harnessPages(), toolsetPages(), servicePages()} {
+	for _, some := range []map[string]page{atlasPages(), workspacePages(), lookPages(), bridgePages(), harnessPages(), toolsetPages(), servicePages(), shellPages()} {
 		for words, p := range some {
 			all[words] = p
 		}
@@ -45,7 +45,8 @@ func atlasPages() map[string]page {
 		"up": {
 			"Make an atlas at ~/fleet if none is found above, start the ship in the background, register the repository,\n" +
 				"create and activate its workspace main, and print what to do next. Each step only where it is missing, so a\n" +
-				"second run changes nothing. Without an argument it only starts the ship.\n" +
+				"second run changes nothing. Without an argument it only starts the ship; one that runs reads atlas.json and its\n" +
+				"toolsets again.\n" +
 				"A repository given by its path is registered by that path, which has no forge: for issues, pull requests and\n" +
 				"CI give its URL.",
 			"ship up https://github.com/acme/widgets.git\nship up .",

@@ -52,6 +52,8 @@ func checkExample(t *testing.T, words, typed string) {
 		typed = piped
 	}
 	typed, _, _ = strings.Cut(typed, " <")
+	typed, _, _ = strings.Cut(typed, " | ")
+	typed = strings.TrimSuffix(typed, ")") // of <(ship …)
 	before, _, dashed := strings.Cut(typed, " -- ")
 	var line []string
 	for _, word := range regexp.MustCompile(`'[^']*'|\S+`).FindAllString(before, -1) {
@@ -77,10 +79,11 @@ func checkExample(t *testing.T, words, typed string) {
 func TestAMissingArgumentIsNamed(t *testing.T) {
 	for line, want := range map[string]string{
 		"repo add widgets":        "ship repo add NAME URL|PATH wants 2 arguments, not 1",
-		"credential add":          "ship credential add HOST wants 1 arguments, not 0",
-		"bridge grant":            "ship bridge grant SHIP wants 1 arguments, not 0",
+		"credential add":          "ship credential add HOST wants 1 argument, not 0",
+		"bridge grant":            "ship bridge grant SHIP wants 1 argument, not 0",
 		"call a/b":                "ship call REPO/NAME TOOL [JSON] wants 2 to 3 arguments, not 1",
-		"status a/b c/d":          "ship status [REPO/NAME] wants 0 to 1 arguments, not 2",
+		"status a/b c/d":          "ship status [REPO/NAME] wants 0 to 1 argument, not 2",
+		"version x":               `ship version takes no arguments, and "x" is one`,
 		"credential add h secret": "the token is read from standard input and is never an argument, where other users and the shell's history see it",
 	} {
 		root := (&app{}).command()

@@ -16,7 +16,7 @@ import (
 
 func (a *app) lsCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "ls", Aliases: []string{"list"}, Short: "List every workspace", Args: cobra.NoArgs,
+		Use: "ls", Aliases: []string{"list"}, Short: "List every workspace", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			c, err := a.client()
 			if err != nil {
@@ -217,7 +217,7 @@ func seen(at *time.Time, now time.Time) string {
 
 func (a *app) versionCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
-		Use: "version", Short: "Print this program's version", Args: cobra.NoArgs,
+		Use: "version", Short: "Print this program's version", Args: exactly(0),
 		RunE: works(func(*cobra.Command, []string) error {
 			return a.print(map[string]string{"version": build.Version()}, func(w io.Writer) { fmt.Fprintln(w, build.Version()) })
 		}),

@@ -22,7 +22,7 @@ func (a *app) serviceInstallCommand() *cobra.Command {
 	var dry, enable bool
 	var envFiles []string
 	cmd := &cobra.Command{
-		Use: "install", Short: "Write a systemd user unit that serves this atlas", Args: cobra.NoArgs,
+		Use: "install", Short: "Write a systemd user unit that serves this atlas", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			s, err := a.service(runtime.GOOS)
 			if err != nil {
@@ -102,7 +102,7 @@ func lastingProgram() string {
 
 func (a *app) serviceUninstallCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "uninstall", Short: "Stop the unit's ship and remove the unit; sessions live on", Args: cobra.NoArgs,
+		Use: "uninstall", Short: "Stop the unit's ship and remove the unit; sessions live on", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			s, err := a.service(runtime.GOOS)
 			if err != nil {
