@@ -48,7 +48,7 @@ func brokenToolsets(ship api.Ship) []string {
 	for _, t := range ship.Toolsets {
 		switch t.State {
 		case api.ToolsetBroken:
-			lines = append(lines, "! not served: "+oneLine(errors.New(t.Problem))+"; next: mend that, then send the ship SIGHUP; ship toolset check shows it too")
+			lines = append(lines, "! not served: "+oneLine(errors.New(t.Problem))+"; next: mend that (ship toolset check shows it too), then ship up or SIGHUP to the ship")
 		case api.ToolsetChecking:
 			lines = append(lines, "! not served yet: the contract of toolset "+clean(t.Use)+" is still being checked")
 		}

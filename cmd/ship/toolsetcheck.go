@@ -187,7 +187,10 @@ func (r *toolsetReport) print(w io.Writer) {
 		fmt.Fprintln(w, "\nNo faults.")
 		return
 	}
-	fmt.Fprintf(w, "\nfaults:\n")
+	if r.Name != "" {
+		fmt.Fprintln(w)
+	}
+	fmt.Fprintln(w, "faults:")
 	for _, fault := range r.Faults {
 		fmt.Fprintf(w, "  %s\n", clean(fault))
 	}

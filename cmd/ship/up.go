@@ -29,9 +29,15 @@ func (a *app) upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			ran := answering(cmd.Context(), root) != nil
 			c, err := a.ensureShip(cmd.Context(), root)
 			if err != nil {
 				return err
+			}
+			if ran {
+				if _, err := c.Reload(cmd.Context()); err != nil {
+					return err
+				}
 			}
 			var t *api.WorkspaceName
 			if len(args) == 1 {
