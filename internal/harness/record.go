@@ -63,15 +63,19 @@ func (in *Installer) locked(f func(*record) error) error {
 // record reads what is remembered; a missing file remembers nothing.
 func (in *Installer) record() (*record, error) {
 	r := &record{Version: recordVersion, Files: map[string]map[string]*fileRecord{}}
-	raw, err := os.ReadFile(in.state)
+	raw, _, err := read(in.state)
 	if errors.Is(err, fs.ErrNotExist) {
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := json.Unmarshal(raw, r); err != nil || r.Version != recordVersion || r.Files == nil {
-		return nil, fmt.Errorf("%s is not a record of this ship (version %d, %v); next: remove it; entries that it knew count as written by hand then", in.state, r.Version, err)
+	err = json.Unmarshal(raw, r)
+	if err == nil && (r.Version != recordVersion || r.Files == nil) {
+		err = fmt.Errorf("its version is %d", r.Version)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s is not a record of this ship (%w); next: remove it; entries that it knew count as written by hand then", in.state, err)
 	}
 	return r, nil
 }
