@@ -48,7 +48,7 @@ func (h holder) trailing() bool { return len(h.items) > 0 && h.items[len(h.items
 // hold takes v apart; false: it is no object and no array.
 func hold(v hujson.Value) (holder, bool) {
 	h := holder{open: v.StartOffset, close: v.EndOffset - 1}
-	item1 := func(name string, start int, v hujson.Value, last bool) item {
+	itemOf := func(name string, start int, v hujson.Value, last bool) item {
 		i := item{name: name, start: start, end: v.EndOffset, comma: -1, value: v}
 		// The parser tells a trailing comma by whether the last value has an AfterExtra.
 		if !last || v.AfterExtra != nil {
@@ -60,12 +60,12 @@ func hold(v hujson.Value) (holder, bool) {
 	case *hujson.Object:
 		for i, m := range t.Members {
 			name := m.Name.Value.(hujson.Literal).String()
-			h.items = append(h.items, item1(name, m.Name.StartOffset, m.Value, i == len(t.Members)-1))
+			h.items = append(h.items, itemOf(name, m.Name.StartOffset, m.Value, i == len(t.Members)-1))
 		}
 	case *hujson.Array:
 		h.array = true
 		for i, e := range t.Elements {
-			h.items = append(h.items, item1("", e.StartOffset, e, i == len(t.Elements)-1))
+			h.items = append(h.items, itemOf("", e.StartOffset, e, i == len(t.Elements)-1))
 		}
 	default:
 		return h, false
@@ -187,14 +187,14 @@ func (c jsonChange) want() (string, error) {
 	return digestJSON([]byte(text))
 }
 
-// text is one item in compact JSON; an array's has no name.
-type text struct{ name, value string }
+// fresh is a new item in compact JSON; an array's has no name.
+type fresh struct{ name, value string }
 
 // nested writes what is missing of the path from depth on, and the value in it.
-func (c jsonChange) nested(depth int) (text, error) {
+func (c jsonChange) nested(depth int) (fresh, error) {
 	value, err := compact(c.value)
 	if err != nil || depth == len(c.path) {
-		return text{value: value}, err
+		return fresh{value: value}, err
 	}
 	if c.element {
 		value = "[" + value + "]"
@@ -202,7 +202,7 @@ func (c jsonChange) nested(depth int) (text, error) {
 	for i := len(c.path) - 1; ; i-- {
 		name, err := compact(c.path[i])
 		if err != nil || i == depth {
-			return text{name, value}, err
+			return fresh{name, value}, err
 		}
 		value = "{" + name + ":" + value + "}"
 	}

@@ -35,7 +35,7 @@ func layoutOf(data []byte, v hujson.Value) layout {
 }
 
 // render writes t as it stands on a line that starts with prefix.
-func (l layout) render(t text, prefix string) (string, error) {
+func (l layout) render(t fresh, prefix string) (string, error) {
 	value, colon := t.value, l.colon
 	if l.lines {
 		var err error
@@ -90,7 +90,7 @@ func (c jsonChange) insert(data []byte) ([]byte, []span, int, error) {
 
 // additions puts one more item into h: behind the last one and a comment on its line, or before
 // the first one.
-func (l layout) additions(data []byte, h holder, t text, first bool) ([]addition, error) {
+func (l layout) additions(data []byte, h holder, t fresh, first bool) ([]addition, error) {
 	around := indent(data, h.open)
 	if len(h.items) == 0 {
 		item, err := l.render(t, around+l.unit)
@@ -206,60 +206,4 @@ func (c jsonChange) replace(data []byte) ([]byte, error) {
 	}
 	out, _ := add(cut(data, off+it.value.StartOffset, off+it.end), addition{off + it.value.StartOffset, text})
 	return out, nil
-}
-
-func (c jsonChange) remove(data []byte, made int) ([]byte, error) {
-	body, off := bare(data)
-	h, i, err := c.locate(body)
-	if err != nil || i < 0 {
-		return data, err
-	}
-	body = without(body, h, i)
-	path := c.path
-	if !c.element {
-		path = path[:len(path)-1]
-	}
-	for ; made > 0 && len(path) > 0; made-- {
-		h, _, found, err := descend(body, path)
-		if err != nil || found == nil {
-			return nil, err
-		}
-		inner, ok := hold(*found)
-		if !ok || len(inner.items) > 0 || len(bytes.TrimSpace(body[inner.open+1:inner.close])) > 0 {
-			break
-		}
-		name := path[len(path)-1]
-		for i, it := range h.items {
-			if it.name == name {
-				body = without(body, h, i)
-				break
-			}
-		}
-		path = path[:len(path)-1]
-	}
-	return append(bytes.Clone(data[:off]), body...), nil
-}
-
-// without takes item i out of h, with the line that it began and the comma that it no longer needs.
-func without(data []byte, h holder, i int) []byte {
-	it := h.items[i]
-	from, to := it.start, it.end
-	if it.comma >= 0 {
-		to = it.comma + 1
-	}
-	lead := bytes.TrimRight(data[:from], " \t")
-	switch {
-	case bytes.HasSuffix(lead, []byte("\n")):
-		from = len(bytes.TrimSuffix(bytes.TrimSuffix(lead, []byte("\n")), []byte("\r")))
-	case i > 0:
-		from = len(lead)
-	case it.comma >= 0:
-		to += len(data[to:]) - len(bytes.TrimLeft(data[to:], " \t"))
-	}
-	out := cut(data, from, to)
-	if i > 0 && it.comma < 0 {
-		comma := h.items[i-1].comma
-		out = cut(out, comma, comma+1)
-	}
-	return out
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
@@ -33,7 +34,7 @@ func (c tomlChange) key() string { return strings.Join(c.table, ".") }
 func (c tomlChange) text(nl string) string {
 	out := c.head(nl)
 	for _, p := range c.below {
-		out += nl + section(append(append([]string{}, c.table...), p.table...), p.lines, nl)
+		out += nl + section(slices.Concat(c.table, p.table), p.lines, nl)
 	}
 	return out
 }
@@ -147,24 +148,12 @@ func (c tomlChange) extents(data []byte) ([]extent, error) {
 			path = append(path, string(keys.Node().Data))
 			last = keys.Node().Raw
 		}
-		inside = hasPrefix(path, c.table)
+		inside = len(path) >= len(c.table) && slices.Equal(path[:len(c.table)], c.table)
 		if inside {
 			all = append(all, extent{lineStart(data, int(last.Offset)), lineEnd(data, int(last.Offset+last.Length)-1), len(path) == len(c.table)})
 		}
 	}
 	return all, p.Error()
-}
-
-func hasPrefix(path, prefix []string) bool {
-	if len(path) < len(prefix) {
-		return false
-	}
-	for i, name := range prefix {
-		if path[i] != name {
-			return false
-		}
-	}
-	return true
 }
 
 func (c tomlChange) replace(data []byte) ([]byte, error) {
