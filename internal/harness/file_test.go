@@ -138,8 +138,11 @@ func TestADryRunShowsADiffAndWritesNothing(t *testing.T) {
 	m := newMachine(t)
 	m.put(".codex/config.toml", codexFile)
 	out, err := m.installer(adapter).Install("codex", true)
-	if err != nil || !strings.Contains(out.Diff, "\n+[mcp_servers.fleet-agent]\n") || strings.Contains(out.Diff, "\n-") && !strings.Contains(out.Diff, "\n---") {
+	if err != nil || !strings.Contains(out.Diff, "\n+[mcp_servers.fleet-agent]\n") {
 		t.Errorf("Install(dry) = %v, %v", out, err)
+	}
+	if taken := strings.Count(out.Diff, "\n-") - strings.Count(out.Diff, "\n--- "); taken != 0 {
+		t.Errorf("Install(dry) takes %d lines away:\n%s", taken, out.Diff)
 	}
 	m.is(".codex/config.toml", codexFile)
 	if left, _ := os.ReadDir(m.home); len(left) != 1 {

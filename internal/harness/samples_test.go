@@ -29,7 +29,7 @@ func samples() map[string]sample {
 		},
 		"claude, the first server": {
 			"claude", ".claude.json", "{\n  \"numStartups\": 12\n}\n",
-			"{\n  \"numStartups\": 12,\n  \"mcpServers\": {\n    " + strings.ReplaceAll(entry, "\n    }", "\n    }") + "\n  }\n}\n",
+			"{\n  \"numStartups\": 12,\n  \"mcpServers\": {\n    " + entry + "\n  }\n}\n",
 		},
 		"claude, an empty object for servers": {
 			"claude", ".claude.json", "{\n  \"mcpServers\": {},\n  \"userID\": \"0\"\n}\n",
