@@ -17,7 +17,7 @@ import (
 
 // Of suspec's payloads more is held to the contract than its adapter's page promises: exit code,
 // level and severities agree; ids, names and severities are those of 0.27.0; C002 stands only in
-// the report on the set, which comes last; a refusal is one error and never beside reports; and
+// the report on the set, which comes last; refusals are never beside reports; and
 // reports repeat the paths byte for byte and in order, but for one that is the same file as an
 // earlier one. What ties specs to tasks is left to the checker.
 //

@@ -82,10 +82,10 @@ func readings() map[string]string {
 		"no-frontmatter":        "declined",
 		"folder":                "declined",
 		"missing":               "declined",
-		// More than one refusal is none of the contract's answers.
-		"two-missing":          "failed",
-		"missing-and-typeless": "failed",
-		"two-tasks-of-another": "failed",
+		// One refusal for each artifact that could not be read or paired.
+		"two-missing":          "declined; declined",
+		"missing-and-typeless": "declined; declined",
+		"two-tasks-of-another": "declined; declined",
 	}
 }
 
@@ -135,16 +135,12 @@ func (b *bed) reads(r recording, want string) {
 	b.t.Helper()
 	here := func(text string) string { return strings.ReplaceAll(text, "$DIR", b.dir) }
 	result := b.call(r.Tool, string(r.Arguments))
-	if want == "failed" {
-		failed(b.t, result, "not one of the contract's")
-		return
-	}
 	e := open(b.t, result)
 	printed := strings.Split(strings.TrimSpace(here(r.Stdout)), "\n")
 	if data := "[" + strings.Join(printed, ",") + "]"; string(e.Data) != data {
 		b.t.Errorf("data = %s, want %s", e.Data, data)
 	}
-	if got := read(b.t, e); got != want || *e.OK != (want != "declined") || *e.Source.ExitCode != r.Exit {
+	if got := read(b.t, e); got != want || *e.OK == strings.HasPrefix(want, "declined") || *e.Source.ExitCode != r.Exit {
 		b.t.Errorf("%s, ok %v, exit %d; want %s, exit %d", got, *e.OK, *e.Source.ExitCode, want, r.Exit)
 	}
 	if !strings.HasSuffix(e.Source.Command, " "+here(strings.Join(r.Args, " "))) {

@@ -118,6 +118,7 @@ func TestOKSaysThatTheCheckerWorkedNotThatTheArtifactIsGood(t *testing.T) {
 		"two of one id":            {2, []string{clean, cleanB, set}, ab, true},
 		"same path twice":          {0, []string{clean}, `{"paths":["$DIR/a.md","$DIR/a.md"]}`, true},
 		"declined":                 {2, []string{declined}, ab, false},
+		"declined twice":           {2, []string{declined, declined}, ab, false},
 		"declined for a companion": {2, []string{declined}, `{"paths":["$DIR/a.md"],"specPath":"$DIR/s.md"}`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,7 +159,6 @@ func TestWhatIsNotInTheContractIsAnAdapterFailure(t *testing.T) {
 		"two values in a line":     {0, []string{clean + clean}, ab},
 		"decline at 0":             {0, []string{declined}, a},
 		"decline at 1":             {1, []string{declined}, a},
-		"two declines":             {2, []string{declined, declined}, ab},
 		"decline and report":       {2, []string{blocked, declined}, ab},
 		"clean at 1":               {1, []string{clean}, a},
 		"clean at 2":               {2, []string{clean}, a},
