@@ -176,24 +176,21 @@ func TestTheSnareOfThisTestRunsInASession(t *testing.T) {
 	}
 }
 
-// Each place is where somebody who is not the operator can put words of his own.
+// TestHostileInputIsNeitherRunNorShown plants it where an agent, a checkout or a forge can put words
+// of its own.
 func TestHostileInputIsNeitherRunNorShown(t *testing.T) {
-	for place, plant := range map[string]func(*victim, *testing.T){
-		"the name of a workspace":     (*victim).names,
-		"a directory made by hand":    (*victim).directories,
-		"atlas.json":                  (*victim).file,
-		"the URL of a repository":     (*victim).urls,
-		"what an agent says":          (*victim).agent,
-		"HEAD of a checkout":          (*victim).heads,
-		"the command of a pane":       (*victim).commands,
-		"the text of a session":       (*victim).session,
-		"what a forge says":           (*victim).forge,
-		"why a forge fails":           (*victim).refusals,
-		"the words of a command":      (*victim).words,
-		"events.jsonl":                (*victim).events,
-		"windows and options of tmux": (*victim).options,
-		"the directory of the atlas":  (*victim).atlases,
-	} {
+	fromAll(t, map[string]func(*victim, *testing.T){
+		"the name of a workspace": (*victim).names,
+		"what an agent says":      (*victim).agent,
+		"HEAD of a checkout":      (*victim).heads,
+		"the text of a session":   (*victim).session,
+		"what a forge says":       (*victim).forge,
+	})
+}
+
+// fromAll has each of places filled in a fleet of its own, and looks at what comes out of it.
+func fromAll(t *testing.T, places map[string]func(*victim, *testing.T)) {
+	for place, plant := range places {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			v := newVictim(t)
