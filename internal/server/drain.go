@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -59,6 +60,9 @@ func (d drainable) end() {
 			_ = raw.Control(func(fd uintptr) {
 				for {
 					one, _, err := syscall.Accept(int(fd))
+					if errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ECONNABORTED) {
+						continue // there may be more behind it
+					}
 					if err != nil {
 						break
 					}

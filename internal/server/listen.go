@@ -84,21 +84,10 @@ func unbound(host string, port int, err error) error {
 }
 
 // Serve answers on l until ctx ends, then lets requests in flight end and returns within 10 s. A
-// client is told where nothing that it sent was done.
-// It closes l. The error is nil after an end that ctx asked for.
+// client is told where nothing that it sent was done. It closes l. The error is nil after an end that ctx asked for.
 func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	open := newConnections(s.maxConnections)
-	// No WriteTimeout: a tool may take its time, and bounds itself.
-	h := &http.Server{
-		Handler:           s.Handler(),
-		ReadHeaderTimeout: 10 * time.Second,
-		ReadTimeout:       s.bodyTimeout, // net/http lifts it once the body is there
-		IdleTimeout:       idleTimeout,
-		ConnState:         open.note,
-		ConnContext:       open.attach,
-		MaxHeaderBytes:    64 << 10,
-		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelWarn),
-	}
+	h := s.httpServer(open)
 	ended := make(chan error, len(l.all))
 	var serving sync.WaitGroup
 	draining := &atomic.Bool{}
@@ -128,4 +117,18 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 		err = nil
 	}
 	return err
+}
+
+func (s *Server) httpServer(open *connections) *http.Server {
+	// No WriteTimeout: a tool may take its time, and bounds itself.
+	return &http.Server{
+		Handler:           s.Handler(),
+		ReadHeaderTimeout: 10 * time.Second,
+		ReadTimeout:       s.bodyTimeout, // net/http lifts it once the body is there
+		IdleTimeout:       idleTimeout,
+		ConnState:         open.note,
+		ConnContext:       open.attach,
+		MaxHeaderBytes:    64 << 10,
+		ErrorLog:          slog.NewLogLogger(s.config.Logger.Handler(), slog.LevelWarn),
+	}
 }

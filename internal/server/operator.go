@@ -238,6 +238,10 @@ type stepWriter struct {
 	partial string
 }
 
+// maxProgress bounds a line: what git prints comes from a remote too, which may never end one.
+const maxProgress = 8 << 10
+
+// Write takes parts of lines, and passes each line on once it has ended.
 func (s *stepWriter) Write(p []byte) (int, error) {
 	text := s.partial + string(p)
 	for {
@@ -250,7 +254,7 @@ func (s *stepWriter) Write(p []byte) (int, error) {
 		}
 		text = text[i+1:]
 	}
-	s.partial = text
+	s.partial = text[:min(len(text), maxProgress)]
 	return len(p), nil
 }
 

@@ -1,9 +1,11 @@
 package server
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -114,5 +116,24 @@ func TestTheClientReadsAnErrorAsItWasMade(t *testing.T) {
 	var got *api.Error
 	if !errors.As(err, &got) || *got != want {
 		t.Errorf("%+v, want %+v", err, want)
+	}
+}
+
+func TestProgressThatNeverEndsIsCut(t *testing.T) {
+	var out bytes.Buffer
+	steps := &stepWriter{encoder: json.NewEncoder(&out), flush: func() error { return nil }}
+	for range 1000 {
+		if n, err := io.WriteString(steps, strings.Repeat("A", 1000)); n != 1000 || err != nil {
+			t.Fatalf("Write = %d, %v", n, err)
+		}
+	}
+	_, _ = io.WriteString(steps, "\rnext\n")
+	var first, second api.CreateStep
+	lines := json.NewDecoder(&out)
+	if err := errors.Join(lines.Decode(&first), lines.Decode(&second)); err != nil {
+		t.Fatal(err)
+	}
+	if len(first.Progress) == 0 || len(first.Progress) > maxProgress+1000 || second.Progress != "next" {
+		t.Errorf("a line of a million bytes came as %d, and the next as %q", len(first.Progress), second.Progress)
 	}
 }
