@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // modern is the revision without a handshake; each of its requests names it.
@@ -109,7 +111,7 @@ type adapter struct {
 
 func (f fleet) startAdapter(t *testing.T, token string) *adapter {
 	t.Helper()
-	c := exec.Command(filepath.Join(filepath.Dir(f.program), "agent-mcp"))
+	c := exec.Command(shipyard.Built("agent-mcp"))
 	c.Dir, c.Env = filepath.Join(f.dir, "a", "r", "w"), append(slices.Clone(f.env), "FLEET_AGENT_MCP_TOKEN="+token)
 	in, err := c.StdinPipe()
 	if err != nil {

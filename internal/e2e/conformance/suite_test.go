@@ -21,8 +21,11 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"fleet/internal/e2e/shipyard"
 	"fleet/internal/e2e/table"
 )
+
+func TestMain(m *testing.M) { os.Exit(shipyard.Run(m, nil)) }
 
 const (
 	// suiteTime bounds one run of the suite; a run takes some seconds.

@@ -12,13 +12,15 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // harness is an agent-mcp with a client that keeps exact account of what it asked and was answered.
 type harness struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	said *words
+	said *shipyard.Words
 	gone chan struct{} // closed when its output has ended
 
 	mu      sync.Mutex
@@ -51,7 +53,7 @@ func (f *fleet) harness(t *testing.T, name string) *harness {
 
 func (f *fleet) harnessIn(t *testing.T, name string, env []string) *harness {
 	t.Helper()
-	h := &harness{cmd: exec.Command(f.agentMCP), said: &words{}, gone: make(chan struct{}), open: map[int]*question{}}
+	h := &harness{cmd: exec.Command(f.agentMCP), said: &shipyard.Words{}, gone: make(chan struct{}), open: map[int]*question{}}
 	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = f.path(name), env, h.said
 	in, err := h.cmd.StdinPipe()
 	if err != nil {
@@ -77,7 +79,7 @@ func (f *fleet) harnessIn(t *testing.T, name string, env []string) *harness {
 // close ends the adapter as a harness that leaves does. Afterwards nothing may be unanswered.
 func (h *harness) close(t *testing.T) {
 	_ = h.in.Close()
-	late := time.AfterFunc(patience, func() { _ = h.cmd.Process.Kill() })
+	late := time.AfterFunc(shipyard.Patience, func() { _ = h.cmd.Process.Kill() })
 	<-h.gone
 	_ = h.cmd.Wait()
 	if !late.Stop() {
@@ -118,7 +120,7 @@ func (h *harness) wait(t *testing.T, q *question) answer {
 		return a
 	case <-h.gone:
 		t.Fatalf("agent-mcp ended instead of answering; it said: %s", h.said)
-	case <-time.After(2 * patience):
+	case <-time.After(2 * shipyard.Patience):
 		t.Fatalf("agent-mcp gave no answer; it said: %s", h.said)
 	}
 	return answer{}

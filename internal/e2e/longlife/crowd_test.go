@@ -14,6 +14,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // By what factor a crowd may slow the calls of others, half of them and one in a hundred. Alone,
@@ -104,16 +106,14 @@ func TestSlowAndSilentClientsDelayNobody(t *testing.T) {
 	if p50 > mostSlower || p99 > mostSlowerAtWorst {
 		t.Errorf("slow clients slow an agent down: p50 by %.2f, p99 by %.2f", p50, p99)
 	}
-	if took := f.ship.stop(t); took > 12*time.Second {
-		t.Errorf("the ship took %v to end", took)
-	}
+	f.ship.Stop(t)
 }
 
 // settled waits until the ship has at least n files open.
 func settled(t *testing.T, f *fleet, n float64) {
 	t.Helper()
-	if !poll(func() bool { return take(t, f.ship.pid())["files"] > n }) {
-		t.Fatalf("the ship has %v files open, want %v", take(t, f.ship.pid())["files"], n)
+	if !shipyard.Poll(func() bool { return take(t, f.ship.PID())["files"] > n }) {
+		t.Fatalf("the ship has %v files open, want %v", take(t, f.ship.PID())["files"], n)
 	}
 }
 
@@ -135,19 +135,19 @@ func TestTenThousandConnectionsThatOnlySayHelloLeaveNothingBehind(t *testing.T) 
 		for range 100 {
 			h.good(t, "agent_status_get", "{}")
 		}
-		poll(func() bool { return next.Load() > int64(total) })
+		shipyard.Poll(func() bool { return next.Load() > int64(total) })
 		stop()
 		if failed.Load() > 0 {
 			t.Errorf("%d of %d connections were not served", failed.Load(), total)
 		}
 	}
 	hello(1000)
-	before := take(t, f.ship.pid())
+	before := take(t, f.ship.PID())
 	hello(10_000)
-	if !poll(func() bool { return take(t, f.ship.pid())["files"] <= before["files"]+3 }) {
-		t.Errorf("the ship has %v files open, had %v", take(t, f.ship.pid())["files"], before["files"])
+	if !shipyard.Poll(func() bool { return take(t, f.ship.PID())["files"] <= before["files"]+3 }) {
+		t.Errorf("the ship has %v files open, had %v", take(t, f.ship.PID())["files"], before["files"])
 	}
-	after := take(t, f.ship.pid())
+	after := take(t, f.ship.PID())
 	t.Logf("before %v, after %v", before, after)
 	if after["resident KiB"] > before["resident KiB"]*1.5 || after["threads"] > before["threads"]+8 {
 		t.Errorf("the ship uses %v, used %v before", after, before)
@@ -156,7 +156,7 @@ func TestTenThousandConnectionsThatOnlySayHelloLeaveNothingBehind(t *testing.T) 
 
 // sayHello connects and hangs up, or asks for /healthz first.
 func sayHello(address string, i int) error {
-	conn, err := net.DialTimeout("tcp", address, patience)
+	conn, err := net.DialTimeout("tcp", address, shipyard.Patience)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func sayHello(address string, i int) error {
 	if i%2 == 0 {
 		return nil
 	}
-	_ = conn.SetDeadline(time.Now().Add(patience))
+	_ = conn.SetDeadline(time.Now().Add(shipyard.Patience))
 	if _, err := io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func TestAFloodFromOneWorkspaceDoesNotSlowItsSibling(t *testing.T) {
 			var answered, refused, broken atomic.Int64
 			began := time.Now()
 			p50, p99 := ratios(t, h, 5, 500, func() func() {
-				client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}, Timeout: patience}
+				client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: connections}, Timeout: shipyard.Patience}
 				stop := gather("", connections, func(c *crowd, _ int) {
 					for c.ctx.Err() == nil {
 						switch status := flood(c.ctx, client, url, token); {

@@ -13,24 +13,20 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"syscall"
 	"testing"
 	"time"
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
-
-// patience bounds every wait. Nothing waits that long unless it is broken.
-const patience = 60 * time.Second
 
 // fleet is an atlas of one test's own, with the repository "r".
 type fleet struct {
 	dir  string // short, since sockets lie in it
 	root string
 	env  []string
-	ship *daemon
+	ship *shipyard.Daemon
 
 	agentMCP string // the program that harnesses start
 }
@@ -38,14 +34,8 @@ type fleet struct {
 // newFleet makes an atlas; no ship runs yet. env comes on top of what every program gets.
 func newFleet(t *testing.T, env ...string) *fleet {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "fll")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
-	}
-	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), agentMCP: program("old", "agent-mcp")}
+	dir := shipyard.Dir(t)
+	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), agentMCP: shipyard.Built("old", "agent-mcp")}
 	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
 		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
@@ -61,7 +51,7 @@ func serving(t *testing.T, workspaces int) *fleet {
 	t.Helper()
 	f := newFleet(t)
 	f.command(t, "repo", "add", "r", filepath.Join(f.dir, "src", "r"))
-	f.start(t, program("old", "ship"))
+	f.start(t, shipyard.Built("old", "ship"))
 	f.populate(t, workspaces)
 	return f
 }
@@ -79,19 +69,16 @@ func workspace(i int) string { return "w" + strconv.Itoa(i) }
 
 func (f *fleet) close(t *testing.T) {
 	if f.ship != nil {
-		f.ship.stop(t)
+		f.ship.Stop(t)
 	}
 	if dir, err := atlas.Sockets(f.root); err == nil {
-		_ = exec.Command("tmux", "-N", "-S", filepath.Join(dir, atlas.TmuxSocket), "kill-server").Run()
+		shipyard.EndTmux(t, filepath.Join(dir, atlas.TmuxSocket))
 	}
 	ids, _ := filepath.Glob(filepath.Join(f.root, "r", "*"))
 	for _, dir := range ids {
 		if id, err := atlas.NewID("r", filepath.Base(dir)); err == nil {
 			_ = os.RemoveAll(filepath.Dir(atlas.TempSockets(f.root, id)))
 		}
-	}
-	if !poll(func() bool { return os.RemoveAll(f.dir) == nil }) {
-		t.Errorf("something still writes in %s", f.dir)
 	}
 }
 
@@ -101,7 +88,7 @@ func (f *fleet) must(t *testing.T, c *exec.Cmd) string {
 	c.Dir, c.Env, c.WaitDelay = f.dir, f.env, time.Second
 	var errs strings.Builder
 	c.Stderr = &errs
-	late := time.AfterFunc(patience, func() { _ = c.Process.Kill() })
+	late := time.AfterFunc(shipyard.Patience, func() { _ = c.Process.Kill() })
 	defer late.Stop()
 	out, err := c.Output()
 	if err != nil {
@@ -113,7 +100,7 @@ func (f *fleet) must(t *testing.T, c *exec.Cmd) string {
 // command runs one of ship's.
 func (f *fleet) command(t *testing.T, args ...string) string {
 	t.Helper()
-	return f.must(t, exec.Command(program("new", "ship"), append([]string{"--atlas", f.root}, args...)...))
+	return f.must(t, exec.Command(shipyard.Built("new", "ship"), append([]string{"--atlas", f.root}, args...)...))
 }
 
 func (f *fleet) path(name string) string { return filepath.Join(f.root, "r", name) }
@@ -161,7 +148,7 @@ func (f *fleet) version(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	client := http.Client{Timeout: patience, Transport: &http.Transport{
+	client := http.Client{Timeout: shipyard.Patience, Transport: &http.Transport{
 		DisableKeepAlives: true,
 		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 			var d net.Dialer
@@ -180,95 +167,13 @@ func (f *fleet) version(t *testing.T) string {
 	return ship.Version
 }
 
-// daemon is a "ship serve".
-type daemon struct {
-	cmd   *exec.Cmd
-	said  *words
-	ended chan struct{} // closed once it has been waited for
-}
-
-// words collects what a program says.
-type words struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write makes words a process's output.
-func (w *words) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *words) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
-
 // start starts a ship and waits until it serves.
 func (f *fleet) start(t *testing.T, path string) {
 	t.Helper()
-	d := &daemon{cmd: exec.Command(path, "--atlas", f.root, "serve"), said: &words{}, ended: make(chan struct{})}
-	d.cmd.Dir, d.cmd.Env, d.cmd.Stderr = f.dir, f.env, d.said
-	if err := d.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	f.ship = d
-	go func() { _ = d.cmd.Wait(); close(d.ended) }()
-	if !poll(func() bool { return strings.Contains(d.said.String(), "msg=ready") || d.over() }) || d.over() {
-		t.Fatalf("ship serve did not become ready; it said: %s", d.said)
-	}
-}
-
-func (d *daemon) over() bool {
-	select {
-	case <-d.ended:
-		return true
-	default:
-		return false
-	}
-}
-
-func (d *daemon) pid() int { return d.cmd.Process.Pid }
-
-// stop ends the ship as an operator does, and says how long it took.
-func (d *daemon) stop(t *testing.T) time.Duration {
-	t.Helper()
-	if d.over() {
-		return 0
-	}
-	began := time.Now()
-	_ = d.cmd.Process.Signal(syscall.SIGTERM)
-	select {
-	case <-d.ended:
-	case <-time.After(patience):
-		t.Error("ship serve did not end after SIGTERM")
-		d.kill()
-	}
-	return time.Since(began)
-}
-
-// kill ends the ship without warning, as a crash does.
-func (d *daemon) kill() {
-	_ = d.cmd.Process.Kill()
-	<-d.ended
-}
-
-// poll asks until done says yes, for as long as patience lasts.
-func poll(done func() bool) bool {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	tick := time.NewTicker(10 * time.Millisecond)
-	defer tick.Stop()
-	for !done() {
-		select {
-		case <-ctx.Done():
-			return false
-		case <-tick.C:
-		}
-	}
-	return true
+	c := exec.Command(path, "--atlas", f.root, "serve")
+	c.Dir, c.Env = f.dir, f.env
+	f.ship = shipyard.Launch(t, c)
+	f.ship.AwaitReady(t)
 }
 
 // mcpURL is where w's server is.

@@ -16,6 +16,7 @@ import (
 	"fleet/api"
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/shipyard"
 )
 
 const (
@@ -33,7 +34,7 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 	f := newFleet(t)
 	f.command(t, "repo", "add", "r", filepath.Join(f.dir, "src", "r"))
 	f.fillCalls(t)
-	f.start(t, program("old", "ship"))
+	f.start(t, shipyard.Built("old", "ship"))
 	f.populate(t, sessions)
 	var calls atomic.Int64
 	var harnesses []*harness
@@ -56,7 +57,7 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 	tick := time.NewTicker(length / 100)
 	for range 100 {
 		<-tick.C
-		samples = append(samples, take(t, f.ship.pid()))
+		samples = append(samples, take(t, f.ship.PID()))
 	}
 	close(stop)
 	work.Wait()
@@ -70,7 +71,7 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 	for _, h := range harnesses {
 		h.close(t)
 	}
-	f.ship.stop(t)
+	f.ship.Stop(t)
 	if logged := f.loggedCalls(t); logged != calls.Load() {
 		t.Errorf("the logs hold %d calls, want the %d that were made", logged, calls.Load())
 	}

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // tally counts how the calls of several harnesses ended.
@@ -61,7 +63,7 @@ func busy(t *testing.T, harnesses []*harness, y *tally, stop <-chan struct{}) *s
 // another build of it at another path, again and again: not one call may show it.
 func TestAnUpgradeIsInvisibleToTwentyAgents(t *testing.T) {
 	f := serving(t, 20)
-	y := upgrades(t, f, 10, func() { f.ship.stop(t) })
+	y := upgrades(t, f, 10, func() { f.ship.Stop(t) })
 	if y.unclear > 0 {
 		t.Errorf("%d of %d calls were answered with the error that they may have been done, want none: the ship was ended gracefully", y.unclear, y.calls)
 	}
@@ -70,7 +72,7 @@ func TestAnUpgradeIsInvisibleToTwentyAgents(t *testing.T) {
 // TestACrashShowsOnlyInCallsThatMayHaveBeenDone is the same by kill -9.
 func TestACrashShowsOnlyInCallsThatMayHaveBeenDone(t *testing.T) {
 	f := serving(t, 20)
-	y := upgrades(t, f, 5, func() { f.ship.kill() })
+	y := upgrades(t, f, 5, func() { f.ship.Kill(t) })
 	// The next call may still be taken in by the system for the process that is dying.
 	if most := 2 * 5 * 20 * 3; y.unclear > most {
 		t.Errorf("%d calls were answered with the error that they may have been done, want %d at most", y.unclear, most)
@@ -90,9 +92,9 @@ func upgrades(t *testing.T, f *fleet, times int, end func()) *tally {
 	for i := range times {
 		age := []string{"new", "old"}[i%2]
 		answered := y.count()
-		poll(func() bool { return y.count() > answered+100 })
+		shipyard.Poll(func() bool { return y.count() > answered+100 })
 		end()
-		f.start(t, program(age, "ship"))
+		f.start(t, shipyard.Built(age, "ship"))
 		if got := f.version(t); got != "v0-"+age {
 			t.Errorf("upgrade %d: ship status names the version %q, want v0-%s", i, got, age)
 		}
