@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"fleet/internal/e2e/model"
+	"fleet/internal/e2e/shipyard"
 )
 
 const (
@@ -63,7 +64,7 @@ func (s *story) embeddedByEnvironment(t *testing.T) {
 func (s *story) embeddedByFile(t *testing.T) {
 	config := mkdir(t, s.f.dir, "config")
 	s.f.env = append(s.f.env, "XDG_CONFIG_HOME="+config)
-	add := exec.Command(filepath.Join(s.f.bin, "ship"), "credential", "add", s.g.host)
+	add := exec.Command(shipyard.Built("ship"), "credential", "add", s.g.host)
 	add.Env, add.Stdin = s.f.env, strings.NewReader(s.g.token+"\n")
 	output(t, add)
 	s.holder = filepath.Join(config, "fleet", "credentials", s.g.host)
@@ -94,7 +95,7 @@ func (s *story) work(t *testing.T) {
 	t.Helper()
 	workspace := "widgets/fix-" + s.mark
 	s.f.ship(t, "create", workspace, "--branch", "fix")
-	s.h = claudeCalling(t, s.f, workspace, s.calls(), key, "--", filepath.Join(s.f.bin, "agent-mcp"))
+	s.h = claudeCalling(t, s.f, workspace, s.calls(), key, "--", shipyard.Built("agent-mcp"))
 	s.h.command = append(s.h.command, "--append-system-prompt", "You are "+s.mark+".")
 	control := secrets{"the mark": []byte(s.mark)}
 	watch := watchProcesses(map[string]secrets{"token": secretsOf(s.g.token), "mark": control})
@@ -226,11 +227,11 @@ func (s *story) checkFiles(t *testing.T, control secrets) {
 // checkWords searches what the daemons said, and has the audit verified.
 func (s *story) checkWords(t *testing.T) {
 	t.Helper()
-	said := map[string]string{"ship": s.f.daemon.said()}
-	audit := exec.Command(filepath.Join(s.f.bin, "ship"), "--atlas", s.f.atlas, "bridge", "audit", "verify")
+	said := map[string]string{"ship": s.f.daemon.Said()}
+	audit := exec.Command(shipyard.Built("ship"), "--atlas", s.f.atlas, "bridge", "audit", "verify")
 	audit.Env = s.f.env
 	if s.own != nil {
-		said["bridge"] = s.own.daemon.said()
+		said["bridge"] = s.own.daemon.Said()
 		audit = s.own.command("audit", "verify")
 	}
 	said["ship bridge audit verify"] = string(output(t, audit))

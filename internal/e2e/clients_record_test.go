@@ -16,6 +16,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // recorder stands between a harness and the ship and keeps what passes.
@@ -36,7 +38,7 @@ func recordPipe(t *testing.T, f *fleet, name string) *pipeRecorder {
 	t.Helper()
 	r := &pipeRecorder{program: filepath.Join(f.bin, "recorded-"+name), dir: mkdir(t, f.dir, "recorded", name)}
 	writeFile(t, r.program, 0o700, fmt.Sprintf("#!/bin/sh\ntee '%[1]s'/$$.in | '%[2]s' | tee '%[1]s'/$$.out\n",
-		r.dir, filepath.Join(f.bin, "agent-mcp")))
+		r.dir, shipyard.Built("agent-mcp")))
 	return r
 }
 
@@ -91,7 +93,7 @@ const maxRecorded = 1 << 20
 
 func recordHTTP(t *testing.T, f *fleet) *httpRecorder {
 	t.Helper()
-	_, text, _ := strings.Cut(f.daemon.said(), "msg=ready url=")
+	_, text, _ := strings.Cut(f.daemon.Said(), "msg=ready url=")
 	text, _, _ = strings.Cut(text, " ")
 	ship, err := url.Parse(text)
 	if err != nil || ship.Host == "" {

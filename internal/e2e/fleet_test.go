@@ -14,16 +14,20 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
+
+func TestMain(m *testing.M) { os.Exit(shipyard.Run(m, nil)) }
 
 // fleet is a ship that serves an atlas of its own, made for one test.
 type fleet struct {
 	dir   string // everything lies in here
 	atlas string
-	bin   string
+	bin   string   // of programs that a test makes of its own
 	env   []string // of every ship command: nothing of the developer's but PATH
 
-	daemon *daemon // ship serve, as it was last started
+	daemon *shipyard.Daemon // ship serve, as it was last started
 }
 
 // startFleet makes a fleet that serves the repository r until the test ends.
@@ -36,24 +40,15 @@ func startFleet(t *testing.T) *fleet {
 	return f
 }
 
-// newFleet builds the two programs and makes an atlas, which nobody serves yet.
+// newFleet makes an atlas, which nobody serves yet.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
-	// Not t.TempDir: a socket's path must stay under 100 bytes.
-	dir, err := os.MkdirTemp("", "fl")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { removeAll(t, dir) })
-	if dir, err = filepath.EvalSymlinks(dir); err != nil {
-		t.Fatal(err)
-	}
-	f := &fleet{dir: dir, atlas: filepath.Join(dir, "atlas"), bin: filepath.Join(dir, "bin")}
+	dir := shipyard.Dir(t)
+	f := &fleet{dir: dir, atlas: filepath.Join(dir, "atlas"), bin: mkdir(t, dir, "bin")}
 	f.env = []string{
 		"HOME=" + mkdir(t, dir, "home"), "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh",
 		"LANG=C.UTF-8", "ANTHROPIC_API_KEY=no-key-that-works",
 	}
-	f.command(t, "go", "build", "-o", f.bin+"/", "fleet/cmd/ship", "fleet/cmd/agent-mcp")
 	f.ship(t, "init", "--port", "0", mkdir(t, dir, "atlas"))
 	return f
 }
@@ -71,17 +66,6 @@ func (f *fleet) origin(t *testing.T, name string, branches ...string) string {
 	return path
 }
 
-// removeAll removes dir, in which a harness that was just told to end may still write.
-func removeAll(t *testing.T, dir string) {
-	var err error
-	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		if err = os.RemoveAll(dir); err == nil {
-			return
-		}
-	}
-	t.Errorf("something still writes below %s: %v", dir, err)
-}
-
 func mkdir(t *testing.T, elem ...string) string {
 	t.Helper()
 	dir := filepath.Join(elem...)
@@ -91,16 +75,13 @@ func mkdir(t *testing.T, elem ...string) string {
 	return dir
 }
 
-// command runs a program to its end and gives its standard output. Building is done with the
-// developer's environment, everything else with the fleet's.
+// command runs a program to its end, with the fleet's environment, and gives its standard output.
 func (f *fleet) command(t *testing.T, name string, args ...string) []byte {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, name, args...)
-	if name != "go" {
-		c.Env = f.env
-	}
+	c.Env = f.env
 	return output(t, c)
 }
 
@@ -118,7 +99,7 @@ func output(t *testing.T, c *exec.Cmd) []byte {
 // ship runs an operator's command on the atlas.
 func (f *fleet) ship(t *testing.T, args ...string) []byte {
 	t.Helper()
-	return f.command(t, filepath.Join(f.bin, "ship"), append([]string{"--atlas", f.atlas}, args...)...)
+	return f.command(t, shipyard.Built("ship"), append([]string{"--atlas", f.atlas}, args...)...)
 }
 
 // sockets is the folder of the atlas's sockets: .ship, or what .ship/sockets names.

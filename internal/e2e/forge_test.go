@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"fleet/internal/bridge/bridgetest"
+	"fleet/internal/e2e/shipyard"
 )
 
 // forge is a stand-in GitHub with the repository acme/widgets, on which a pull request from the
@@ -99,7 +100,7 @@ type ownBridge struct {
 	dir    string // with everything of that user's
 	secret string // the file with the forge's token
 	config string
-	daemon *daemon
+	daemon *shipyard.Daemon
 }
 
 // startBridge serves acme/widgets to whoever has a grant. It skips the test where no other user
@@ -110,7 +111,7 @@ func startBridge(t *testing.T, f *fleet, g *forge) *ownBridge {
 		t.Skip("only root can start a bridge under another user")
 	}
 	// The user has to reach the programs and its own directory.
-	for _, dir := range []string{f.dir, f.bin} {
+	for _, dir := range []string{f.dir, shipyard.Built()} {
 		if err := os.Chmod(dir, 0o711); err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +128,9 @@ func startBridge(t *testing.T, f *fleet, g *forge) *ownBridge {
 			t.Fatal(err)
 		}
 	}
-	b.daemon = startDaemon(t, b.command("serve"))
-	t.Cleanup(func() { b.daemon.stop(t) })
+	b.daemon = shipyard.Launch(t, b.command("serve"))
+	t.Cleanup(func() { b.daemon.Stop(t) })
+	b.daemon.AwaitReady(t)
 	return b
 }
 
@@ -136,7 +138,7 @@ func (b *ownBridge) url() string { return "unix://" + filepath.Join(b.dir, "ship
 
 // command is a ship bridge command of the bridge's user.
 func (b *ownBridge) command(args ...string) *exec.Cmd {
-	c := exec.Command(filepath.Join(b.f.bin, "ship"), slices.Concat([]string{"bridge"}, args, []string{"--config", b.config})...)
+	c := exec.Command(shipyard.Built("ship"), slices.Concat([]string{"bridge"}, args, []string{"--config", b.config})...)
 	c.Dir, c.Env = "/", []string{"PATH=" + os.Getenv("PATH"), "HOME=" + b.dir}
 	c.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 	return c

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"fleet/internal/e2e/shipyard"
 	"fleet/internal/e2e/table"
 )
 
@@ -107,7 +108,7 @@ func (c installed) run(t *testing.T, f *fleet) {
 		return all
 	}
 	ship := func(verb string) string {
-		return string(f.command(t, "env", slices.Concat(h.env, []string{filepath.Join(f.bin, "ship"), "harness", verb, c.name})...))
+		return string(f.command(t, "env", slices.Concat(h.env, []string{shipyard.Built("ship"), "harness", verb, c.name})...))
 	}
 
 	before := contents()

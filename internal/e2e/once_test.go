@@ -13,13 +13,14 @@ import (
 	"time"
 
 	"fleet/internal/e2e/model"
+	"fleet/internal/e2e/shipyard"
 )
 
 // noting is an agent-mcp that leaves each run's requests in a file of its own in the harness's home.
 func noting(t *testing.T, f *fleet) string {
 	t.Helper()
 	path := filepath.Join(f.bin, "noting-requests")
-	agentMCP := filepath.Join(f.bin, "agent-mcp")
+	agentMCP := shipyard.Built("agent-mcp")
 	writeFile(t, path, 0o700, "#!/bin/sh\ntee \"$(mktemp \"$HOME/requests.XXXXXX\")\" | '"+agentMCP+"'\n")
 	return path
 }
@@ -125,7 +126,7 @@ func TestAShipKilledBeforeTheForgesAnswerPostsOneComment(t *testing.T) {
 	f.ship(t, "create", "widgets/killed")
 	h := claudeCalling(t, f, "widgets/killed", []model.Call{
 		begins("claude-code"), g.comment("once"), g.comment("once"),
-	}, key, "--", filepath.Join(f.bin, "agent-mcp"))
+	}, key, "--", shipyard.Built("agent-mcp"))
 	stalled := g.gh.When("POST", "/repos/acme/widgets/issues/*/comments").Times(1).Stall()
 	h.start(t, f)
 	for deadline := time.Now().Add(harnessTime); len(g.pull.Issue().Texts()) == 0; time.Sleep(20 * time.Millisecond) {
@@ -133,7 +134,7 @@ func TestAShipKilledBeforeTheForgesAnswerPostsOneComment(t *testing.T) {
 			t.Fatalf("the forge got no comment within %s; requests to the model: %q", harnessTime, h.model.Requests())
 		}
 	}
-	f.daemon.kill(t)
+	f.daemon.Kill(t)
 	f.serve(t, token)
 	h.wait(t, f)
 

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // TestRealHarnessesReportFromTheirOwnWorkspaces is the main job, end to end: three agents at
 // once, each bound to its workspace by nothing but where it was started.
 func TestRealHarnessesReportFromTheirOwnWorkspaces(t *testing.T) {
 	f := startFleet(t)
-	agentMCP := filepath.Join(f.bin, "agent-mcp")
+	agentMCP := shipyard.Built("agent-mcp")
 	noting := filepath.Join(f.bin, "noting-agent-mcp")
 	writeFile(t, noting, 0o700, "#!/bin/sh\nenv > \"$HOME/agent-mcp.env\"\nexec '"+agentMCP+"'\n")
 

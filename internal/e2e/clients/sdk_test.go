@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fleet/internal/e2e/shipyard"
 	"fleet/internal/e2e/table"
 )
 
@@ -129,7 +130,7 @@ func (s sdk) abort(t *testing.T, run *session, hold *hold, transport string) {
 	}
 	// What is read from the forge goes on, since others may wait for the same; the call does not.
 	ended := func() bool { return run.calls(t, "repo_issue_view") == 1 }
-	if s.cancels(transport) && !poll(ended) {
+	if s.cancels(transport) && !shipyard.Poll(ended) {
 		t.Error("the ship goes on with a call that was aborted")
 	}
 }
@@ -157,7 +158,7 @@ func arrives(t *testing.T, c <-chan struct{}, what string) {
 	t.Helper()
 	select {
 	case <-c:
-	case <-time.After(patience):
+	case <-time.After(shipyard.Patience):
 		t.Errorf("%s does not come", what)
 	}
 }
@@ -205,7 +206,7 @@ func (s sdk) checkSpawns(t *testing.T, run *session) {
 	}
 	for _, pid := range pids {
 		gone := func() bool { _, err := os.Stat("/proc/" + pid); return os.IsNotExist(err) }
-		if !poll(gone) {
+		if !shipyard.Poll(gone) {
 			t.Errorf("agent-mcp %s is still there after its client has closed", pid)
 		}
 	}

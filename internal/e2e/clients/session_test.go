@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // runTime bounds one client's whole run, which takes a second or some.
@@ -32,7 +34,7 @@ func (f *fleet) start(t *testing.T, name, script string) *session {
 	t.Helper()
 	s := &session{f: f, name: "widgets/" + name, out: f.mkdir(t, "out", name)}
 	f.ship(t, "create", s.name)
-	f.ship(t, "activate", s.name, "--", "env", "OUT="+s.out, "NODE="+node(t), "AGENT_MCP="+program("agent-mcp"),
+	f.ship(t, "activate", s.name, "--", "env", "OUT="+s.out, "NODE="+node(t), "AGENT_MCP="+shipyard.Built("agent-mcp"),
 		"sh", "-c", prelude+script+"\n: >\"$OUT/over\"; exec sleep 600")
 	t.Cleanup(func() {
 		if t.Failed() {
@@ -64,7 +66,7 @@ func (s *session) sign(t *testing.T, name string) {
 }
 
 func (s *session) appears(name string) bool {
-	return poll(func() bool {
+	return shipyard.Poll(func() bool {
 		_, err := os.Stat(filepath.Join(s.out, name))
 		return err == nil
 	})
