@@ -188,6 +188,17 @@ func asError(err error) *api.Error {
 // cleanMessage is for text that may quote a forge.
 func cleanMessage(s string) string { return MaskCredentials(CleanText(s)) }
 
+// guarded calls a provider, and makes an error of a panic.
+func guarded[T any](b *Broker, op string, ask func() (T, error)) (value T, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			b.log.Error("a provider panicked", "op", op, "panic", b.forges.mask(fmt.Sprint(p)), "stack", string(debug.Stack()))
+			err = internal(fmt.Errorf("panic: %v", p))
+		}
+	}()
+	return ask()
+}
+
 // encode writes v as JSON in which the text of others stays readable: <, > and & as they are.
 func encode(v any) (json.RawMessage, error) {
 	var out bytes.Buffer

@@ -4,9 +4,7 @@ import (
 	"container/list"
 	"context"
 	"errors"
-	"fmt"
 	"reflect"
-	"runtime/debug"
 	"sync"
 	"time"
 
@@ -247,15 +245,4 @@ func (r *reads) forget(repo string, number int) {
 			delete(r.flights, key)
 		}
 	}
-}
-
-// guarded calls a provider, and makes an error of a panic.
-func guarded[T any](b *Broker, op string, ask func() (T, error)) (value T, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			b.log.Error("a provider panicked", "op", op, "panic", b.forges.mask(fmt.Sprint(p)), "stack", string(debug.Stack()))
-			err = internal(fmt.Errorf("panic: %v", p))
-		}
-	}()
-	return ask()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -84,27 +83,6 @@ func openStore(dir string, patience time.Duration) (*store, error) {
 	return s, nil
 }
 
-// cutShort says that a file that isn't empty has no room for the two pages that say what is in it.
-func cutShort(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Size() > 0 && info.Size() < 2*int64(os.Getpagesize())
-}
-
-// errDamaged says that the database isn't what was written.
-var errDamaged = errors.New("it is damaged: move it away and start again, then give all grants anew")
-
-// carefully makes an error of what reading a damaged database leads to: bbolt panics at a page that
-// makes no sense, and beyond the end of a file that was cut off memory faults.
-func carefully(read func() error) (err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("%w (%v)", errDamaged, p)
-		}
-	}()
-	return read()
-}
-
 // private says when others may look into path or change it.
 func private(path string) error {
 	info, err := os.Stat(path)
@@ -127,23 +105,6 @@ func openPrivate(path string, flag int, mode os.FileMode) (*os.File, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
-}
-
-// whole reads everything once, so that what is damaged shows now: later, a page that isn't there ends
-// the process.
-func (s *store) whole(file *os.File) error {
-	info, err := file.Stat()
-	if err != nil {
-		return err
-	}
-	return s.db.View(func(tx *bolt.Tx) error {
-		if tx.Size() > info.Size() {
-			return fmt.Errorf("%w (it was cut off)", errDamaged)
-		}
-		return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-			return b.ForEach(func(_, _ []byte) error { return nil })
-		})
-	})
 }
 
 func (s *store) prepare() error {

@@ -17,7 +17,7 @@ const (
 	maxAddress = 2 << 10
 )
 
-// send asks the forge, once. Before it does, audit and intent are on the disk.
+// send posts i, once. Before it does, audit and intent are on the disk.
 func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
 	var err error
 	if i.Signer, err = c.forge.guard.Signer(ctx); err != nil {
@@ -37,6 +37,12 @@ func (b *Broker) send(ctx context.Context, c *order, i *intent) (json.RawMessage
 		return nil, i.Error
 	}
 	defer b.reads.forget(c.resource(), i.Write.Number) // even if it failed: the failure may be the news
+	return b.post(ctx, c, i)
+}
+
+// post asks the forge, and records what came of it.
+func (b *Broker) post(ctx context.Context, c *order, i *intent) (json.RawMessage, error) {
+	var err error
 	i.Written, err = b.ask(ctx, c, i)
 	i.measure(c.forge.guard)
 	if !c.forge.signsAs(context.WithoutCancel(ctx), i.Signer) {
@@ -82,8 +88,8 @@ func (b *Broker) ask(ctx context.Context, c *order, i *intent) (*api.Written, er
 }
 
 // askTime lets the forge say what time it has, where it has not yet: without that, nobody can
-// tell after a crash what is there from before the write. Of what else comes of it, only a limit counts, since
-// it would stop the write too; the write itself will tell the rest better.
+// tell after a crash what is there from before the write. Of what else comes of it, only a limit
+// counts, since it would stop the write too; the write itself will tell the rest better.
 func (b *Broker) askTime(ctx context.Context, c *order) error {
 	if c.forge.guard.knowsClock() {
 		return nil
@@ -100,7 +106,7 @@ func (b *Broker) askTime(ctx context.Context, c *order) error {
 
 // measure notes how far the forge's clock is behind ours, while i is sent.
 func (i *intent) measure(g *Guard) {
-	i.Behind, i.ClockKnown = max(i.Behind, g.Behind()), g.knowsClock()
+	i.Behind, i.ClockKnown = max(i.Behind, g.behind()), g.knowsClock()
 }
 
 // restate stores what else is known of i, whose outcome the audit has.
