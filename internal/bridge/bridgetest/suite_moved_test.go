@@ -54,13 +54,18 @@ func TestRepositoriesThatMove(t *testing.T) {
 				s.Errorf("the second page has %d items, next %q; want 50 and the end", len(l.Items), l.NextCursor)
 			}
 		},
-		"another repository that takes the name is noticed": func(s *scene) {
+	})
+}
+
+func TestNothingReachesAnotherRepositoryThatTakesTheName(t *testing.T) {
+	cases(t, map[string]func(s *scene){
+		"reads notice it": func(s *scene) {
 			get[api.RepoInfo](s, info)
 			s.repo.Rename("acme/gadgets")
 			s.gh.Repo("acme/widgets")
 			s.refused(viewOf(bridge.OpIssueView, 99), api.Conflict, "repo_replaced", "operator")
 		},
-		"nothing is written to another repository that takes the name": func(s *scene) {
+		"nothing is written to it": func(s *scene) {
 			get[api.RepoInfo](s, info)
 			s.repo.Rename("acme/gadgets")
 			stranger := s.gh.Repo("acme/widgets")

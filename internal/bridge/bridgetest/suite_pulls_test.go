@@ -107,7 +107,7 @@ func TestPullViewsToTheEnd(t *testing.T) {
 	})
 }
 
-func TestPullViewsSayWhatThingsAre(t *testing.T) {
+func TestPullViewsSayWhoStandsWhere(t *testing.T) {
 	cases(t, map[string]func(s *scene){
 		"a review of an older commit is stale, and who stands where is summed up": func(s *scene) {
 			s.repo.Member("mia", "MEMBER")
@@ -158,6 +158,11 @@ func TestPullViewsSayWhatThingsAre(t *testing.T) {
 				s.Errorf("authors = %+v, want %+v", got, want)
 			}
 		},
+	})
+}
+
+func TestPullViewsGuessAndHideNothing(t *testing.T) {
+	cases(t, map[string]func(s *scene){
 		"what is still being computed is unknown, not no": func(s *scene) {
 			p := s.repo.Pull("Fix").Computing()
 			if v := get[api.PullView](s, viewOf(bridge.OpPRView, p.Number())); v.Mergeable != "unknown" {
