@@ -56,12 +56,12 @@ func harmless(r lineReader) bool {
 // a stored grant may do everything, is left to read: the store that is gone may have narrowed it.
 func (d *desk) bereave() error {
 	now := time.Now().UTC()
-	local := grant{Ship: LocalShip, Repos: map[string][]string{api.AllRepos: {api.VerbRead}}, CreatedAt: now}
+	local := grant{Ship: localShip, Repos: map[string][]string{api.AllRepos: {api.VerbRead}}, CreatedAt: now}
 	err := d.store.db.Update(func(tx *bolt.Tx) error {
 		var known grant
-		found, err := fetch(tx, bucketGrants, LocalShip, &known)
+		found, err := fetch(tx, bucketGrants, localShip, &known)
 		if err == nil && d.embedded && !found {
-			err = keepIn(tx, bucketGrants, LocalShip, local)
+			err = keepIn(tx, bucketGrants, localShip, local)
 		}
 		return errors.Join(err, noteBreak(tx, auditBreak{Fresh: true, At: now}))
 	})

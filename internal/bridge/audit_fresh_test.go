@@ -79,7 +79,7 @@ func TestAFreshDatabaseBesideAnAuditIsNoticed(t *testing.T) {
 				}
 				_, err = again.do(comment("two"))
 				expectError(t, err, "forbidden/verb_not_granted")
-				if _, err := again.desk.grant(api.GrantRequest{Ship: LocalShip, Repo: "widgets", Verbs: verbs()}); err != nil {
+				if _, err := again.desk.grant(api.GrantRequest{Ship: localShip, Repo: "widgets", Verbs: verbs()}); err != nil {
 					t.Fatal(err)
 				}
 				if _, err := again.do(comment("three")); err != nil {

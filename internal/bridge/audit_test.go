@@ -85,7 +85,7 @@ func TestTheAuditShowsWhatWasDoneToIt(t *testing.T) {
 		"the end of a line lost":   {with(func(l []string) []string { l[3] = strings.TrimSuffix(l[3], "\n"); return l }), 4},
 		"rewritten from a line on": {with(func(l []string) []string { return append(l[:4], rechained(t, l[:4], l[4:], "mallory")...) }), 8},
 		"a removal hidden by renumbering": {with(func(l []string) []string {
-			return append(l[:3], rechained(t, l[:3], l[4:], LocalShip)...)
+			return append(l[:3], rechained(t, l[:3], l[4:], localShip)...)
 		}), 8},
 	}
 	for name, c := range cases {

@@ -111,7 +111,7 @@ func TestAnEmptyDatabaseBesideAnAuditGivesNobodyEverything(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := errors.Join(b.desk.revoke(LocalShip), b.Close()); err != nil {
+			if err := errors.Join(b.desk.revoke(localShip), b.Close()); err != nil {
 				t.Fatal(err)
 			}
 			swap(t, dir)

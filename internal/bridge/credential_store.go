@@ -17,7 +17,7 @@ import (
 // CredentialStoreConfig says where credentials are found. Its zero value finds none.
 type CredentialStoreConfig struct {
 	Dir         string            // what `ship credential add` writes; see CredentialDir. "": none
-	Environment map[string]Secret // by the names of tokenVariables
+	Environment map[string]Secret // by variable: GITHUB_TOKEN before GH_TOKEN, GITLAB_TOKEN, GITEA_TOKEN
 	Configured  []HostCredential  // of bridge.yaml
 	// Registered lists every repository of the registry as it is now; nil: there is none. A token
 	// from the environment goes to the hosts in it that are registered for the token's forge

@@ -19,8 +19,8 @@ import (
 )
 
 const (
-	// LocalShip is the name of the ship that an embedded bridge runs in.
-	LocalShip = "local"
+	// localShip is the name of the ship that an embedded bridge runs in.
+	localShip = "local"
 
 	shipPrefix = "fleet_ship_"
 )
@@ -102,9 +102,9 @@ func (t *grantTable) load(stored map[string]grant) {
 		}
 	}
 	if t.local != "" {
-		local, narrowed := stored[LocalShip]
+		local, narrowed := stored[localShip]
 		if !narrowed {
-			local = grant{Ship: LocalShip, Repos: map[string][]string{api.AllRepos: verbs()}}
+			local = grant{Ship: localShip, Repos: map[string][]string{api.AllRepos: verbs()}}
 		}
 		byHash[t.local] = local
 	}

@@ -192,7 +192,7 @@ func TestTheEmbeddedShipMayDoEverythingUntilItIsNarrowed(t *testing.T) {
 	if _, err := b.do(comment("done")); err != nil {
 		t.Fatal(err)
 	}
-	granted, err := b.desk.grant(api.GrantRequest{Ship: LocalShip, Repo: "widgets", Verbs: []string{"read"}})
+	granted, err := b.desk.grant(api.GrantRequest{Ship: localShip, Repo: "widgets", Verbs: []string{"read"}})
 	if err != nil || granted.Credential != "" || !granted.Embedded {
 		t.Fatalf("grant = %+v (%v), want no credential", granted, err)
 	}
@@ -200,7 +200,7 @@ func TestTheEmbeddedShipMayDoEverythingUntilItIsNarrowed(t *testing.T) {
 	expectError(t, err, "forbidden/verb_not_granted")
 	_, err = b.do(Request{Op: OpInfo, Repo: "gadgets"})
 	expectError(t, err, "not_found/no_repo")
-	if err := b.desk.revoke(LocalShip); err != nil {
+	if err := b.desk.revoke(localShip); err != nil {
 		t.Fatal(err)
 	}
 	_, err = b.do(Request{Op: OpInfo, Repo: "widgets"})
@@ -209,7 +209,7 @@ func TestTheEmbeddedShipMayDoEverythingUntilItIsNarrowed(t *testing.T) {
 	again := openBench(t, b.dir, &fakeForge{})
 	_, err = again.do(Request{Op: OpInfo, Repo: "widgets"})
 	expectError(t, err, "not_found/no_repo")
-	if _, err := again.desk.grant(api.GrantRequest{Ship: LocalShip, Repo: api.AllRepos, Verbs: verbs()}); err != nil {
+	if _, err := again.desk.grant(api.GrantRequest{Ship: localShip, Repo: api.AllRepos, Verbs: verbs()}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := again.do(comment("more")); err != nil {
@@ -225,7 +225,7 @@ func TestABridgeOfItsOwnLetsNobodyInWithoutAGrant(t *testing.T) {
 			t.Errorf("%s: no hint", name)
 		}
 	}
-	g, err := b.desk.grant(api.GrantRequest{Ship: LocalShip, Repo: "widgets", Verbs: verbs()})
+	g, err := b.desk.grant(api.GrantRequest{Ship: localShip, Repo: "widgets", Verbs: verbs()})
 	if err != nil || g.Credential == "" {
 		t.Errorf("a ship that happens to be called local: %+v (%v), want a credential", g, err)
 	}
@@ -281,7 +281,7 @@ func TestOperatorsGrantOnTheFilesAndThroughTheSocket(t *testing.T) {
 			t.Errorf("granted on the files: %v", err)
 		}
 		all, err := a.List(t.Context())
-		if err != nil || len(all.Grants) != 3 || all.Grants[0].Ship != "alpha" || all.Grants[2].Ship != LocalShip || !all.Grants[2].Embedded {
+		if err != nil || len(all.Grants) != 3 || all.Grants[0].Ship != "alpha" || all.Grants[2].Ship != localShip || !all.Grants[2].Embedded {
 			t.Errorf("List() = %+v (%v), want alpha, beta and local", all, err)
 		}
 		if err := a.Revoke(t.Context(), "alpha"); err != nil {

@@ -100,9 +100,9 @@ func transportFault(write, sent bool, err error) *api.Error {
 }
 
 // AsError takes the *api.Error out of what a client over a Guard returned, and makes one of an
-// error that has none, such as an answer that is no JSON. ctx is the request's. Where unclear(ctx),
-// the error is OutcomeUnknown, whatever the client made of it (go-github returns ctx.Err() in its
-// place).
+// error that has none, such as an answer that is no JSON. ctx is the request's: where WithWrite
+// marked it, and the write may have been done, the error is OutcomeUnknown, whatever the client made
+// of it (go-github returns ctx.Err() in its place).
 func AsError(ctx context.Context, err error) *api.Error {
 	if err == nil {
 		return nil

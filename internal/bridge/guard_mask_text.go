@@ -97,8 +97,8 @@ func (s *signedWith) all() [][]string {
 }
 
 // Mask takes from text, as it reads once it is decoded, every credential that the Guard has signed
-// with of late, or that its broker knows: what it masks in an answer's bytes, a forge could have escaped there. Characters
-// that nobody sees don't hide a credential.
+// with of late, or that its broker knows: in an answer's bytes, a forge may have escaped it.
+// Characters that nobody sees don't hide a credential.
 func (g *Guard) Mask(text string) string { return g.signed.mask(text) }
 
 func (s *signedWith) mask(text string) string {

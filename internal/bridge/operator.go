@@ -136,8 +136,8 @@ func (d *desk) list() (*api.Grants, error) {
 		return nil, internal(err)
 	}
 	all := &api.Grants{Grants: []api.Grant{}}
-	if _, narrowed := stored[LocalShip]; d.embedded && !narrowed {
-		everything := grant{Ship: LocalShip, Repos: map[string][]string{api.AllRepos: verbs()}}
+	if _, narrowed := stored[localShip]; d.embedded && !narrowed {
+		everything := grant{Ship: localShip, Repos: map[string][]string{api.AllRepos: verbs()}}
 		all.Grants = append(all.Grants, everything.shown())
 	}
 	for _, g := range stored {

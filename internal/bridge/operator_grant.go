@@ -26,7 +26,7 @@ func (d *desk) grant(r api.GrantRequest) (*api.Granted, error) {
 		g = grant{Ship: r.Ship, CreatedAt: time.Now().UTC()}
 	}
 	var credential Secret
-	if g.Hash == "" && !(d.embedded && r.Ship == LocalShip) {
+	if g.Hash == "" && !(d.embedded && r.Ship == localShip) {
 		credential = mintShipCredential()
 		g.Hash = shipHash(credential)
 	}
@@ -76,7 +76,7 @@ func (d *desk) revoke(ship string) error {
 	if err != nil {
 		return internal(err)
 	}
-	local := d.embedded && ship == LocalShip
+	local := d.embedded && ship == localShip
 	g, known := stored[ship]
 	if !known && !local {
 		return &api.Error{

@@ -32,7 +32,7 @@ type quota struct {
 	signed    string // fingerprint of the credential that all this is about
 	resources map[string]allowance
 	paused    time.Time
-	behind    time.Duration // the forge's clock, see Guard.Behind
+	behind    time.Duration // the forge's clock, see Guard.behind
 	clock     bool          // the forge has said what time it has
 }
 
@@ -99,9 +99,9 @@ func (q *quota) pause(wait time.Duration) {
 	}
 }
 
-// Behind is by how much, at most, the forge's clock was behind ours when it last answered; 0 where
+// behind is by how much, at most, the forge's clock was behind ours when it last answered; 0 where
 // it was ahead, or has not said.
-func (g *Guard) Behind() time.Duration {
+func (g *Guard) behind() time.Duration {
 	g.quota.mu.Lock()
 	defer g.quota.mu.Unlock()
 	return g.quota.behind

@@ -76,7 +76,7 @@ func (b *Broker) mine(i *intent, found *api.Written) (bool, error) {
 func (b *Broker) findOnce(ctx context.Context, f *forge, r Repo, i *intent) (*api.Written, error) {
 	ctx, cancel := context.WithTimeout(withReserve(ctx), forgeTime)
 	defer cancel()
-	behind := max(i.Behind, f.guard.Behind())
+	behind := max(i.Behind, f.guard.behind())
 	for range 3 {
 		found, err := guarded(b, i.Op, func() (*api.Written, error) {
 			return f.provider.Find(ctx, r, i.Write, i.StartedAt.Add(-behind-clockSkew))
@@ -84,7 +84,7 @@ func (b *Broker) findOnce(ctx context.Context, f *forge, r Repo, i *intent) (*ap
 		if found != nil {
 			found, err = posted(found)
 		}
-		now := f.guard.Behind()
+		now := f.guard.behind()
 		if err != nil || found != nil || now <= behind+clockSkew/2 {
 			return found, err
 		}

@@ -29,7 +29,7 @@ func TestWhoseAPostIsTakesNoLookAtOtherWrites(t *testing.T) {
 	if _, err := b.do(r); err != nil {
 		t.Fatal(err)
 	}
-	own, err := b.desk.store.intentBy(bucketKeys, hashOf(LocalShip, "widgets", r.Key))
+	own, err := b.desk.store.intentBy(bucketKeys, hashOf(localShip, "widgets", r.Key))
 	if err != nil {
 		t.Fatal(err)
 	}

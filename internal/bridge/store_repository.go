@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -41,7 +42,8 @@ func (s *store) unpin(registered map[string][]string) error {
 			if err := json.Unmarshal(raw, &p); err != nil {
 				return err
 			}
-			if !sharesOne(p.URLs, registered[string(resource)]) {
+			now := registered[string(resource)]
+			if !slices.ContainsFunc(p.URLs, func(u string) bool { return slices.Contains(now, u) }) {
 				gone = append(gone, string(resource))
 			}
 			return nil
@@ -57,17 +59,6 @@ func (s *store) unpin(registered map[string][]string) error {
 		}
 		return err
 	})
-}
-
-func sharesOne(a, b []string) bool {
-	for _, one := range a {
-		for _, other := range b {
-			if one == other {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // registeredURLs gives the URLs of what is registered, by resource.
@@ -113,7 +104,7 @@ func (p forgePins) keep(path string, id int64) {
 func (b *Broker) Reregister() {
 	registered := registeredURLs(b.config.Registry())
 	if err := b.desk.store.unpin(registered); err != nil {
-		b.log.Error("forget repositories that are not registered any more", slog.Any("err", err))
+		b.log.Error("forget repositories that are not registered any more", "cause", err.Error())
 		return
 	}
 	b.forges.forget()

@@ -34,7 +34,7 @@ func TestAWritesTextIsForgottenOnceItIsDone(t *testing.T) {
 	if _, err := b.do(r); err != nil {
 		t.Fatal(err)
 	}
-	i, err := b.desk.store.intentBy(bucketKeys, hashOf(LocalShip, "widgets", r.Key))
+	i, err := b.desk.store.intentBy(bucketKeys, hashOf(localShip, "widgets", r.Key))
 	if err != nil || i == nil || i.State != intentDone || i.Write.Body != "" || i.BodySHA256 != hashLine([]byte("done")) {
 		t.Errorf("stored %+v (%v), want the outcome without the text", i, err)
 	}

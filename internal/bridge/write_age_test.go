@@ -15,7 +15,7 @@ import (
 func (b *bench) setClock(t *testing.T, r Request, by time.Duration) {
 	t.Helper()
 	s := b.desk.store
-	i, err := s.intentBy(bucketKeys, hashOf(LocalShip, r.Repo, r.Key))
+	i, err := s.intentBy(bucketKeys, hashOf(localShip, r.Repo, r.Key))
 	if err != nil || i == nil {
 		t.Fatal(i, err)
 	}

@@ -65,7 +65,7 @@ func TestAClockPutRightAfterACrashDoesNotPostTwice(t *testing.T) {
 	dir := t.TempDir() + "/bridge"
 	r := comment("done")
 	i := &intent{
-		ID: uuid.Must(uuid.NewV7()).String(), RequestID: "x", Ship: LocalShip, Repo: r.Repo, Workspace: r.Workspace, Op: r.Op,
+		ID: uuid.Must(uuid.NewV7()).String(), RequestID: "x", Ship: localShip, Repo: r.Repo, Workspace: r.Workspace, Op: r.Op,
 		Path:  "https://api.github.com acme/widgets",
 		Write: Write{Kind: IssueComment, Number: r.Number, Body: r.Body}, State: intentStarted,
 	}
