@@ -23,13 +23,23 @@ func (o *output) write(line []byte) {
 	o.put(line)
 }
 
-// answer writes the one answer to a, unless a was answered or cancelled. Claim and write are one
-// step: no answer is on its way here that a cancel, read before the line after it, cannot stop.
+// answer writes the one answer to a, unless a was answered or cancelled.
 func (o *output) answer(a *asked, line func() []byte) {
+	o.compose(func() []byte {
+		if !a.claim() {
+			return nil
+		}
+		return line()
+	})
+}
+
+// compose writes a line, unless it is nil. Claim and write are one step: no answer is on its way
+// here that a cancel, read before the line after it, cannot stop.
+func (o *output) compose(line func() []byte) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if a.claim() {
-		o.put(line())
+	if text := line(); text != nil {
+		o.put(text)
 	}
 }
 

@@ -143,13 +143,14 @@ func (s *session) learn(asked, answer message) {
 
 // receiveBatch answers a batch with a batch: the answers that came, and errors for the rest.
 func (s *session) receiveBatch(c *call, text []byte) error {
-	line := []byte{'['}
-	add := func(one []byte) {
-		if len(line) > 1 {
-			line = append(line, ',')
-		}
-		line = append(line, one...)
-	}
+	s.out.compose(func() []byte { return answerBatch(c, text) })
+	return nil
+}
+
+// answerBatch claims every request in the call, and gives nil where nothing is left to be said.
+func answerBatch(c *call, text []byte) []byte {
+	var line []byte
+	add := func(one []byte) { line = append(append(line, ','), one...) }
 	elements(text, func(one []byte) {
 		if one[0] != '{' {
 			return
@@ -166,10 +167,11 @@ func (s *session) receiveBatch(c *call, text []byte) error {
 			add((&failure{message: "the ship's answer to the batch lacks this request. The call may have been done: look before you repeat it"}).line(a.id))
 		}
 	}
-	if len(line) > 1 {
-		s.out.write(append(line, ']'))
+	if line == nil {
+		return nil
 	}
-	return nil
+	line[0] = '['
+	return append(line, ']')
 }
 
 // refused is the error for a body that answers nothing. said is the server's own text, if the
