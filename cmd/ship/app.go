@@ -87,11 +87,17 @@ func (a *app) root() (string, error) {
 	if err == nil {
 		return root, nil
 	}
+	if spoilt := spoiltOf(err, above(".")); spoilt != nil {
+		return "", spoilt
+	}
 	found, homeErr := homeAtlas()
 	if found != "" {
 		return found, nil
 	}
 	if homeErr != nil {
+		if spoilt := spoiltOf(homeErr, homeAtlases()); spoilt != nil {
+			return "", spoilt
+		}
 		err = fmt.Errorf("%w; and %w", err, homeErr)
 	}
 	return "", hint(err, "ship up PATH (or ship init DIR), or name one with --atlas DIR")

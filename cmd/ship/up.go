@@ -58,8 +58,9 @@ func (a *app) upCommand() *cobra.Command {
 // rootOrNew finds the atlas, or makes one where the operator named it, else in the home.
 func (a *app) rootOrNew() (string, error) {
 	root, err := a.root()
-	if err == nil {
-		return root, nil
+	var spoilt *spoiltError
+	if err == nil || errors.As(err, &spoilt) {
+		return root, err
 	}
 	candidates := homeAtlases()
 	if named := a.named(); named != "" {
