@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -69,7 +70,11 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 	}
 	defer func() { _ = broker.Close() }()
 	warnOfCredentials(ctx, configured, logger)
-	operators, err := bridge.ListenSocket(filepath.Join(file.Dir, atlas.BridgeSocket))
+	socket := filepath.Join(file.Dir, atlas.BridgeSocket)
+	if file.Listen == "unix://"+socket {
+		return fmt.Errorf("listen names %s, where this bridge's operators are served; next: give ships another name, such as unix://%s", socket, filepath.Join(file.Dir, "ships.sock"))
+	}
+	operators, err := bridge.ListenSocket(socket)
 	if err != nil {
 		return err
 	}
