@@ -34,11 +34,11 @@ func notInName(r rune) bool {
 }
 
 // IsForgeToken says that a variable of this name holds a forge's credential.
-func IsForgeToken(name string) bool { return slices.Contains(ForgeTokens(), name) }
+func IsForgeToken(name string) bool { return slices.Contains(forgeTokens(), name) }
 
-// ForgeTokens lists the variables that hold forge credentials, for Fleet's bridge and for the
+// forgeTokens lists the variables that hold forge credentials, for Fleet's bridge and for the
 // forges' own programs.
-func ForgeTokens() []string {
+func forgeTokens() []string {
 	return []string{
 		"GITHUB_TOKEN", "GH_TOKEN", "GITHUB_ENTERPRISE_TOKEN", "GH_ENTERPRISE_TOKEN",
 		"GITLAB_TOKEN", "GITLAB_ACCESS_TOKEN", "OAUTH_TOKEN", "GITEA_TOKEN", "GITEA_SERVER_TOKEN", "FORGEJO_TOKEN",

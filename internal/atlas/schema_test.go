@@ -132,7 +132,7 @@ func TestTheSchemaAndParseAgreeOnVariables(t *testing.T) {
 		t.Helper()
 		expectAgreement(t, schema, `{"fleet":1,"port":1,"repos":{},"env":[`+asJSON(t, name)+`]}`, ok)
 	}
-	for _, name := range slices.Concat(ForgeTokens(), identities(), []string{"", "1A", "A-B", "A=B", "É", "A\n", "FLEET_X"}) {
+	for _, name := range slices.Concat(forgeTokens(), identities(), []string{"", "1A", "A-B", "A=B", "É", "A\n", "FLEET_X"}) {
 		expect(name, false)
 	}
 	for _, name := range []string{"A", "a1", "MY_FLEET_X", "GITHUB_TOKENS", "MY_TMUX"} {

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// StateDirName is the folder of the ship's own files, below the atlas's root, mode 0700.
-	StateDirName = ".ship"
+	// stateDirName is the folder of the ship's own files, below the atlas's root, mode 0700.
+	stateDirName = ".ship"
 	// OperatorSocket, TmuxSocket and BridgeSocket are the sockets in the folder that Sockets gives.
 	OperatorSocket = "ship.sock"
 	TmuxSocket     = "tmux.sock"
@@ -31,7 +31,7 @@ const (
 var ErrLocked = errors.New("another ship serves this atlas")
 
 // StateDir is <root>/.ship.
-func StateDir(root string) string { return filepath.Join(root, StateDirName) }
+func StateDir(root string) string { return filepath.Join(root, stateDirName) }
 
 // MakeStateDir makes <root>/.ship, mode 0700, if it is missing. It refuses one that is not a
 // directory of our user's alone.

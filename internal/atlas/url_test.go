@@ -119,7 +119,7 @@ func TestVariablesThatMayReachAPane(t *testing.T) {
 }
 
 func TestEveryForgeTokenStaysOut(t *testing.T) {
-	for _, name := range ForgeTokens() {
+	for _, name := range forgeTokens() {
 		if !IsForgeToken(name) || CheckEnvName(name) == nil {
 			t.Errorf("%s may reach a pane", name)
 		}
