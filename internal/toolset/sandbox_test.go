@@ -1,6 +1,7 @@
 package toolset_test
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -66,7 +67,8 @@ func TestASandboxAsPrefixClosesTheGapBetweenCheckAndUse(t *testing.T) {
 func TestADeadlineEndsASandboxToo(t *testing.T) {
 	b := newBed(t)
 	file := filepath.Join(b.dir, "child.pid")
-	script := `sleep 31.4159 & echo started > ` + file + `; wait`
+	nap := fmt.Sprintf("31.%06d", os.Getpid()) // so that no other test's sleep is looked for
+	script := `sleep ` + nap + ` & echo started > ` + file + `; wait`
 	prefix := bwrap(t, b.dir)
 	for i, part := range prefix {
 		if part == b.dir && prefix[i-1] == "--ro-bind" {
@@ -78,7 +80,7 @@ func TestADeadlineEndsASandboxToo(t *testing.T) {
 	if !exists(file) {
 		t.Error("the script never ran")
 	}
-	until(t, "what the sandbox ran is dead", func() bool { return !running("31.4159") })
+	until(t, "what the sandbox ran is dead", func() bool { return !running(nap) })
 }
 
 // running says whether some process of this machine has argument as one of its arguments.
