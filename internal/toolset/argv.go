@@ -46,7 +46,7 @@ func (t *tool) read(args json.RawMessage) (map[string]any, error) {
 		}
 	}
 	if found := problems(t.input.Validate(given)); len(found) > 0 {
-		return nil, t.refuse("the arguments do not fit: " + strings.Join(found, "; "))
+		return nil, t.refuse("the arguments do not fit: " + found.few())
 	}
 	return given, nil
 }

@@ -124,7 +124,7 @@ func (s *step) judge(raw json.RawMessage, exit int) (payload, *failure) {
 	}
 	text := fmt.Sprintf("the payload at exit code %d is not one of the contract's", exit)
 	if found != nil {
-		text += ": " + strings.Join(found[:min(len(found), 4)], "; ")
+		text += ": " + found.few()
 	}
 	return payload{}, &failure{text: text}
 }

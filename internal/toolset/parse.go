@@ -153,6 +153,24 @@ func compile(raw []byte) (*jsonschema.Schema, error) {
 	return c.Compile(schemaBase)
 }
 
+const (
+	maxShownFaults = 4
+	maxFaultBytes  = 500
+)
+
+// few shows the first faults, each cut: an array of an agent's, or of a command's, can be at fault
+// in every element, and a name in it as long as all of it.
+func (f Faults) few() string {
+	var shown []string
+	for _, fault := range f[:min(len(f), maxShownFaults)] {
+		shown = append(shown, cut(fault, maxFaultBytes, false))
+	}
+	if more := len(f) - len(shown); more > 0 {
+		shown = append(shown, fmt.Sprintf("and %d more", more))
+	}
+	return strings.Join(shown, "; ")
+}
+
 // problems turns the validator's findings into lines, in a fixed order. Only its leaves say what
 // is wrong; the rest is structure, with ids of ours that nobody knows.
 func problems(err error) Faults {
