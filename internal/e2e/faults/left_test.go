@@ -110,12 +110,17 @@ func (w *world) checkFiles() {
 	}
 }
 
+// listens says that somebody stays at socket. A process that ends loses its command line, by which
+// it is found, a moment before its sockets.
 func listens(socket string) bool {
-	c, err := net.Dial("unix", socket)
-	if err == nil {
+	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		c, err := net.Dial("unix", socket)
+		if err != nil {
+			return false
+		}
 		_ = c.Close()
 	}
-	return err == nil
+	return true
 }
 
 // checkSecrets searches all that was said and every file but the operators' own.
