@@ -50,6 +50,19 @@ func (f *fleet) tmux(t *testing.T, args ...string) string {
 	return strings.TrimSuffix(r.stdout, "\n")
 }
 
+// tmuxServer is where the atlas's tmux server listens, and its process id.
+func (f *fleet) tmuxServer(t *testing.T) (socket string, pid int) {
+	t.Helper()
+	socket, err := f.socketPath()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if pid, err = strconv.Atoi(f.tmux(t, "display-message", "-p", "#{pid}")); err != nil {
+		t.Fatal(err)
+	}
+	return socket, pid
+}
+
 // session names the tmux session of a workspace of "r", as a target.
 func session(t *testing.T, name string) string { return sessionOf(t, "r", name) }
 

@@ -7,7 +7,6 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -125,14 +124,7 @@ func TestATmuxSocketThatIsRemovedCostsNoSession(t *testing.T) {
 	t.Parallel()
 	f, tokens := populated(t, "one", "two")
 	pane := f.pane(t, "one")
-	socket, err := f.socketPath()
-	if err != nil {
-		t.Fatal(err)
-	}
-	server, err := strconv.Atoi(f.tmux(t, "display-message", "-p", "#{pid}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	socket, server := f.tmuxServer(t)
 	if err := os.Remove(socket); err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -172,14 +171,7 @@ func TestALostTmuxServerCostsItsSessionsAndNothingElse(t *testing.T) {
 			t.Parallel()
 			f, tokens := populated(t, "one", "two")
 			a := f.harness(t, "one")
-			socket, err := f.socketPath()
-			if err != nil {
-				t.Fatal(err)
-			}
-			server, err := strconv.Atoi(f.tmux(t, "display-message", "-p", "#{pid}"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			socket, server := f.tmuxServer(t)
 			f.shell(t, f.path("one"), "echo work >unsaved.txt")
 			ids := a.pipeline(t, 20)
 			lose(t, socket, server)
