@@ -15,51 +15,38 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
-// What TestMain hands to the tests. They are environment variables of the test process, so that
-// nothing here is a variable that tests could change.
-const (
-	programs = "FAULTS_PROGRAMS" // the folder of the two programs
-	origin   = "FAULTS_ORIGIN"   // the repository that every atlas clones
-)
+// origin names the repository that every atlas clones. It is an environment variable of the test
+// process, so that nothing here is a variable that tests could change.
+const origin = "FAULTS_ORIGIN"
 
 func TestMain(m *testing.M) {
 	flag.Uint64("seed", 0, "run this one seed and no other")
 	flag.String("seeds", "1-50", "run the seeds `A-B`")
 	flag.Int("side", 6, "run so many seeds side by side")
-	os.Exit(buildAndRun(m))
+	flag.Parse()
+	os.Exit(shipyard.Run(m, build))
 }
 
-func buildAndRun(m *testing.M) int {
-	dir, err := os.MkdirTemp("", "ffb")
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	defer os.RemoveAll(dir)
+// build makes the programs, and the repository.
+func build(dir string) error {
 	repository := filepath.Join(dir, "widgets")
 	for _, command := range [][]string{
-		{"go", "build", "-o", dir + string(filepath.Separator), "fleet/cmd/ship", "fleet/cmd/agent-mcp"},
 		{"git", "init", "-q", "-b", "main", repository},
 		{"git", "-C", repository, "-c", "user.name=faults", "-c", "user.email=faults@localhost", "commit", "-q", "--allow-empty", "-m", "begin"},
 	} {
 		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
-			fmt.Fprintf(os.Stderr, "%q: %v\n%s", command, err, out)
-			return 1
+			return fmt.Errorf("%q: %w\n%s", command, err, out)
 		}
 	}
-	// What the developer's own Fleet set must not reach the programs.
-	for _, name := range []string{"FLEET_AGENT_MCP_TOKEN", "FLEET_AGENT_MCP_URL", "FLEET_ATLAS", "TMUX", "TMUX_PANE"} {
-		os.Unsetenv(name)
-	}
-	os.Setenv(programs, dir)
 	os.Setenv(origin, repository)
-	flag.Parse()
-	return m.Run()
+	return shipyard.Build(dir)
 }
 
-func program(name string) string { return filepath.Join(os.Getenv(programs), name) }
+func program(name string) string { return shipyard.Built(name) }
 
 // chosen gives the seeds to run, and how many of them side by side.
 func chosen(t *testing.T) (seeds []uint64, side int) {
