@@ -30,21 +30,20 @@ func (s *Server) read(ctx context.Context, id atlas.ID, r resource) ([]mcp.Resou
 	if err != nil {
 		return nil, err
 	}
-	kind := ""
+	var document toolset.Document
 	t := &tool{name: r.shown.URI, Tool: Tool{declared: true, Run: func(ctx context.Context, inv Invocation) (Result, error) {
 		place, err := placeOf(r.root, inv.Workspace)
 		if err != nil {
 			return Result{}, err
 		}
-		var text string
-		if kind, text, err = r.set.ReadResource(ctx, place, r.shown.URI); err != nil {
+		if document, err = r.set.ReadResource(ctx, place, r.shown.URI); err != nil {
 			return Result{}, err
 		}
-		return Result{declared: &toolset.Result{Text: []string{text}}}, nil
+		return Result{declared: &toolset.Result{Text: []string{document.Text}}}, nil
 	}}}
 	done := s.run(ctx, t, Invocation{Workspace: id, Tool: t.name, Key: key})
 	if done.isError {
 		return nil, errors.New(done.text)
 	}
-	return []mcp.ResourceContents{mcp.TextResourceContents{URI: r.shown.URI, MIMEType: kind, Text: done.text}}, nil
+	return []mcp.ResourceContents{mcp.TextResourceContents{URI: r.shown.URI, MIMEType: document.MIMEType, Text: done.text, Meta: document.Meta}}, nil
 }

@@ -21,6 +21,12 @@ import (
 // takes a second at most.
 const killGrace = 1500 * time.Millisecond
 
+// CheckToolset says why a ship could not serve set's tools, though the toolset itself is well made.
+func CheckToolset(set *toolset.Toolset) error {
+	_, err := declaredTools("", set)
+	return err
+}
+
 // declaredTools makes set's tools ready to stand beside our own. root is the atlas's real path.
 func declaredTools(root string, set *toolset.Toolset) ([]*tool, error) {
 	var tools []*tool

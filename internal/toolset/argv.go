@@ -1,8 +1,11 @@
 package toolset
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -26,7 +29,7 @@ func (t *Toolset) Argv(place Place, name string, args json.RawMessage) ([]string
 	if err != nil {
 		return nil, err
 	}
-	return t.argv(ready, bounds, given)
+	return t.argv(context.Background(), ready, bounds, given)
 }
 
 func (t *Toolset) tool(name string) (*tool, error) {
@@ -36,6 +39,9 @@ func (t *Toolset) tool(name string) (*tool, error) {
 	return nil, &api.Error{Code: api.Invalid, Reason: "unknown_tool", Message: fmt.Sprintf("the toolset %s has no tool %q", t.Name(), name)}
 }
 
+// maxItems bounds an array of an agent's, whatever the input schema says.
+const maxItems = 1000
+
 // read holds arguments to the tool's input schema. Numbers become float64, which bounds what an
 // exponent can cost.
 func (t *tool) read(args json.RawMessage) (map[string]any, error) {
@@ -43,6 +49,11 @@ func (t *tool) read(args json.RawMessage) (map[string]any, error) {
 	if len(args) > 0 && string(args) != "null" {
 		if err := json.Unmarshal(args, &given); err != nil || given == nil {
 			return nil, t.refuse("the arguments are not a JSON object")
+		}
+	}
+	for name, value := range given {
+		if list, ok := value.([]any); ok && len(list) > maxItems {
+			return nil, t.refuse(fmt.Sprintf("the arguments do not fit: %q has more than %d items", cut(name, maxFaultBytes, false), maxItems))
 		}
 	}
 	if found := problems(t.input.Validate(given)); len(found) > 0 {
@@ -58,7 +69,7 @@ func (t *tool) refuse(message string) error {
 	}
 }
 
-func (t *Toolset) argv(ready *tool, b bounds, given map[string]any) ([]string, error) {
+func (t *Toolset) argv(ctx context.Context, ready *tool, b bounds, given map[string]any) ([]string, error) {
 	argv := slices.Clone(t.command)
 	for _, a := range ready.Args {
 		if a.isLiteral() {
@@ -69,7 +80,10 @@ func (t *Toolset) argv(ready *tool, b bounds, given map[string]any) ([]string, e
 		if !ok {
 			continue
 		}
-		values, err := b.values(a, value)
+		values, err := b.values(ctx, a, value)
+		if ctx.Err() != nil {
+			return nil, unstarted(ctx)
+		}
 		if err != nil {
 			return nil, ready.refuse(fmt.Sprintf("%q: %v", a.From, err))
 		}
@@ -82,22 +96,26 @@ func (t *Toolset) argv(ready *tool, b bounds, given map[string]any) ([]string, e
 }
 
 // values turns one input into arguments; nil means that not even its flag is passed.
-func (b bounds) values(a argument, value any) ([]string, error) {
+func (b bounds) values(ctx context.Context, a argument, value any) ([]string, error) {
 	switch v := value.(type) {
 	case bool:
 		if v {
 			return []string{}, nil
 		}
 	case float64:
+		// From here on two integers are the same float64, and the largest would turn negative.
+		if math.Abs(v) >= 1<<53 {
+			return nil, errors.New("its value must be less than 2 to the power of 53")
+		}
 		return []string{strconv.FormatInt(int64(v), 10)}, nil
 	case string:
-		text, err := b.bind(a.As, v)
+		text, err := b.bind(ctx, a.As, v)
 		return []string{text}, err
 	case []any:
 		var list []string
 		for _, item := range v {
 			text, _ := item.(string) // the schema of toolsets lets arrays hold strings alone
-			bound, err := b.bind(a.As, text)
+			bound, err := b.bind(ctx, a.As, text)
 			if err != nil {
 				return nil, err
 			}
@@ -109,15 +127,15 @@ func (b bounds) values(a argument, value any) ([]string, error) {
 }
 
 // bind makes an argument of one text, by its kind. No kind lets it start with a dash.
-func (b bounds) bind(kind, text string) (string, error) {
+func (b bounds) bind(ctx context.Context, kind, text string) (string, error) {
 	switch kind {
 	case kindPath:
-		return b.path(text)
+		return b.path(ctx, text)
 	case kindAbsPath:
-		return b.absPath(text)
+		return b.absPath(ctx, text)
 	case kindPathOrWord:
 		if strings.ContainsAny(text, "/.") {
-			return b.path(text)
+			return b.path(ctx, text)
 		}
 		return word(text)
 	case kindText:

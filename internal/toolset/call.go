@@ -21,6 +21,16 @@ func (t *Toolset) Call(ctx context.Context, place Place, name string, args json.
 	if err != nil {
 		return refusal(err)
 	}
+	b, err := t.bounds(place)
+	if err != nil {
+		return refusal(err)
+	}
+	// Checking arguments is work for an agent too: the slots bound it as they bound processes.
+	release, err := t.host.Limiter.acquire(ctx, b.workspace)
+	if err != nil {
+		return refusal(unstarted(ctx))
+	}
+	defer release()
 	given, err := ready.read(args)
 	if err != nil {
 		return refusal(err)
@@ -29,7 +39,7 @@ func (t *Toolset) Call(ctx context.Context, place Place, name string, args json.
 	if err != nil {
 		return refusal(err)
 	}
-	result := t.perform(ctx, place, ready, given)
+	result := t.perform(ctx, b, ready, given)
 	result.Session = session
 	return result
 }
@@ -46,32 +56,34 @@ func (t *Toolset) session(ready *tool, given map[string]any) (string, error) {
 	return text, nil
 }
 
-func (t *Toolset) perform(ctx context.Context, place Place, ready *tool, given map[string]any) Result {
-	b, err := t.bounds(place)
+func (t *Toolset) perform(ctx context.Context, b bounds, ready *tool, given map[string]any) Result {
+	argv, err := t.argv(ctx, ready, b, given)
 	if err != nil {
 		return refusal(err)
 	}
-	argv, err := t.argv(ready, b, given)
-	if err != nil {
-		return refusal(err)
-	}
-	release, err := t.host.Limiter.acquire(ctx, b.workspace)
-	if err != nil {
-		return refusal(&api.Error{
-			Code: api.Unavailable, Reason: "busy", Message: "other calls of this workspace were still running, so nothing was run",
-			Hint: "wait for them to end and call again",
-		})
-	}
-	defer release()
 	r, failed := t.run(ctx, b.workspace, argv)
 	if failed != nil {
 		return t.failed(failed)
 	}
-	result := t.interpret(ready, argv, given, r)
+	result := t.interpret(ctx, ready, argv, given, r)
 	if ready.shown.RepositoryText {
 		result.Meta = map[string]any{t.Name() + "/repository-text": true}
 	}
 	return result
+}
+
+// unstarted says why a call whose ctx has ended started nothing.
+func unstarted(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return &api.Error{
+			Code: api.Unavailable, Reason: "busy", Message: "the call's time was over before its turn came and its arguments were checked, so nothing was run",
+			Hint: "wait for other calls of this workspace to end and call again",
+		}
+	}
+	return &api.Error{
+		Code: api.Unavailable, Reason: "given_up", Message: "the request was given up before the command started, so nothing was run",
+		Hint: "call again if you still want it",
+	}
 }
 
 // refusal is the result of a call that started nothing.
@@ -85,7 +97,8 @@ func refusal(err error) Result {
 
 // failed is the result of a run that told nothing.
 func (t *Toolset) failed(f *failure) Result {
-	return Result{Text: []string{t.Name() + " adapter error: " + f.text}, IsError: true, Err: f.cause}
+	text := cut(t.Name()+" adapter error: "+f.text, t.declared.MaxOutputBytes, false)
+	return Result{Text: []string{text}, IsError: true, Err: f.cause}
 }
 
 // Verify runs the declaration's contract check, if it has one, and says how the command breaks
@@ -104,21 +117,27 @@ func (t *Toolset) Verify(ctx context.Context) error {
 	if failed == nil {
 		return nil
 	}
-	err := fmt.Errorf("toolset %s: contract check: %s", t.source, failed.text)
+	err := fmt.Errorf("toolset %s: contract check: %s", t.source, cut(failed.text, t.declared.MaxOutputBytes, false))
 	if failed.cause != nil {
 		err = fmt.Errorf("%w: %w", err, failed.cause)
 	}
 	return err
 }
 
-// ReadResource runs the tool behind a resource and gives the text in full detail, with its MIME
-// type. A command that declines, breaks its contract or prints more than max_output_bytes is an
-// *api.Error with code Unavailable, an unknown URI one with NotFound; neither is ever the
-// resource's text.
-func (t *Toolset) ReadResource(ctx context.Context, place Place, uri string) (mimeType, text string, err error) {
+// Document is what a resource holds now.
+type Document struct {
+	MIMEType string
+	Text     string
+	Meta     map[string]any // its _meta: the same marks as the tool's results have; nil for most
+}
+
+// ReadResource runs the tool behind a resource and gives the text in full detail. A command that
+// declines, breaks its contract or prints more than max_output_bytes is an *api.Error with code
+// Unavailable, an unknown URI one with NotFound; neither is ever the resource's text.
+func (t *Toolset) ReadResource(ctx context.Context, place Place, uri string) (Document, error) {
 	n := slices.IndexFunc(t.declared.Resources, func(r resourceDeclaration) bool { return r.URI == uri })
 	if n < 0 {
-		return "", "", &api.Error{Code: api.NotFound, Reason: "unknown_resource", Message: fmt.Sprintf("the toolset %s has no resource %q", t.Name(), uri)}
+		return Document{}, &api.Error{Code: api.NotFound, Reason: "unknown_resource", Message: fmt.Sprintf("the toolset %s has no resource %q", t.Name(), uri)}
 	}
 	r := t.declared.Resources[n]
 	args := json.RawMessage(`{}`)
@@ -126,14 +145,14 @@ func (t *Toolset) ReadResource(ctx context.Context, place Place, uri string) (mi
 		args = json.RawMessage(`{"responseFormat":"detailed"}`)
 	}
 	result := t.Call(ctx, place, r.Tool, args)
-	text = result.Text[len(result.Text)-1]
+	text := result.Text[len(result.Text)-1]
 	switch {
 	case result.IsError || result.Refused:
-		return "", "", unreadable(text, result.Err)
+		return Document{}, unreadable(text, result.Err)
 	case result.partial: // half a document would pass for the whole one
-		return "", "", unreadable(fmt.Sprintf("it is longer than %d bytes", t.declared.MaxOutputBytes), nil)
+		return Document{}, unreadable(fmt.Sprintf("it is longer than %d bytes", t.declared.MaxOutputBytes), nil)
 	}
-	return r.MIMEType, text, nil
+	return Document{MIMEType: r.MIMEType, Text: text, Meta: result.Meta}, nil
 }
 
 func unreadable(why string, cause error) error {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 const (
@@ -40,13 +41,41 @@ func (h Host) command(atlas []string, d declaration) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A script is as much the program as its interpreter. A folder may be named: a sandbox binds it.
 	for _, part := range prefix[1:] {
-		if st, err := os.Stat(part); err == nil && filepath.IsAbs(part) && !st.IsDir() && h.inAtlas(part) {
-			return nil, fmt.Errorf("the command's file %s lies in the atlas, where agents write", part)
+		if err := h.part(part); err != nil {
+			return nil, err
 		}
 	}
 	return append([]string{program}, prefix[1:]...), nil
+}
+
+// scripts are the suffixes of what interpreters run.
+const scripts = ".sh .bash .py .js .mjs .cjs .ts .mts .rb .pl .php .lua .jar .jl .R .tcl"
+
+// part refuses an argument of the command that names a file which agents can write: a script is as
+// much the program as its interpreter. A folder may be named, since a sandbox binds it.
+func (h Host) part(part string) error {
+	path := part
+	if strings.HasPrefix(part, "-") {
+		_, path, _ = strings.Cut(part, "=")
+	}
+	if filepath.IsAbs(path) {
+		if st, err := os.Stat(path); h.inAtlas(path) && (err != nil || !st.IsDir()) {
+			return fmt.Errorf("the command's part %s lies in the atlas, where agents write, and is no folder", part)
+		}
+		return nil
+	}
+	// A shell's text is the operator's to write, and has spaces in it.
+	if strings.ContainsFunc(path, unicode.IsSpace) || strings.Contains(path, "://") {
+		return nil
+	}
+	dotted := strings.HasPrefix(path, "./") || strings.HasPrefix(path, "../")
+	suffix := filepath.Ext(path)
+	script := suffix != "" && slices.Contains(strings.Fields(scripts), suffix)
+	if dotted || script || path == part && strings.Contains(path, "/") {
+		return fmt.Errorf("the command's part %s is a relative path, and each call starts in a folder that an agent writes; make it absolute", part)
+	}
+	return nil
 }
 
 // program makes name absolute and refuses one that agents can write.

@@ -1,29 +1,28 @@
 package toolset
 
 import (
+	"context"
 	"errors"
-	"io/fs"
-	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
 	"fleet/api"
 )
 
-// bounds are the folders that a call's paths stay in, without symlinks.
+// bounds are the folders that one call's paths stay in, without symlinks.
 type bounds struct {
 	workspace string
 	roots     []string
+	walk      *walk
 }
 
-const maxLinks = 40 // as many as Linux follows
-
-// errOutside is the same whatever lies outside, so that nobody learns what is there.
+// errOutside and errNowhere are the same whatever lies outside, so that nobody learns what is there.
 var (
 	errOutside    = errors.New("it leaves the workspace")
+	errNowhere    = errors.New("it is neither in the workspace nor in a folder that the operator lists")
 	errCharacters = errors.New("it holds control, format or separator characters")
 )
 
@@ -35,7 +34,7 @@ func (t *Toolset) bounds(place Place) (bounds, error) {
 			Hint: "tell a person", Err: err,
 		}
 	}
-	b := bounds{workspace: dir}
+	b := bounds{workspace: dir, walk: newWalk()}
 	for _, root := range t.roots {
 		// One that is not there holds nothing that could be named.
 		if real, err := filepath.EvalSymlinks(root); err == nil {
@@ -47,7 +46,7 @@ func (t *Toolset) bounds(place Place) (bounds, error) {
 
 // path makes a path from the workspace's root absolute. It stays in the workspace, whether it
 // exists or not, and an absolute one is taken where it leads into the workspace.
-func (b bounds) path(text string) (string, error) {
+func (b bounds) path(ctx context.Context, text string) (string, error) {
 	if text == "" {
 		return "", errors.New("it is empty")
 	}
@@ -63,14 +62,11 @@ func (b bounds) path(text string) (string, error) {
 	}
 	// Cleaned first, so that no name of a neighbour on a way out and back in is looked up.
 	path = filepath.Clean(path)
-	if !b.holds(path, []string{b.workspace}) {
-		return "", errOutside
-	}
-	return path, nil
+	return path, b.check(ctx, path, []string{b.workspace}, errOutside)
 }
 
 // absPath checks an absolute path and gives it unchanged.
-func (b bounds) absPath(text string) (string, error) {
+func (b bounds) absPath(ctx context.Context, text string) (string, error) {
 	if !filepath.IsAbs(text) {
 		return "", errors.New("it is not an absolute path")
 	}
@@ -83,10 +79,7 @@ func (b bounds) absPath(text string) (string, error) {
 			return "", errors.New("it has a .. in it")
 		}
 	}
-	if !b.holds(text, append([]string{b.workspace}, b.roots...)) {
-		return "", errors.New("it is neither in the workspace nor in a folder that the operator lists")
-	}
-	return text, nil
+	return text, b.check(ctx, text, append([]string{b.workspace}, b.roots...), errNowhere)
 }
 
 // misleading characters change a line that shows a path.
@@ -94,67 +87,15 @@ func misleading(r rune) bool {
 	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Cs, unicode.Zl, unicode.Zp)
 }
 
-// holds says whether path, with every symlink followed that exists, ends in one of folders.
-func (b bounds) holds(path string, folders []string) bool {
-	real, err := follow(path)
-	if err != nil {
-		return false
+// check follows every symlink in path that exists. It gives outside, whatever lies there, unless
+// that ends in one of folders.
+func (b bounds) check(ctx context.Context, path string, folders []string, outside error) error {
+	real, err := b.walk.follow(ctx, path)
+	if errors.Is(err, errTooMuch) {
+		return err
 	}
-	for _, folder := range folders {
-		if within(real, folder) {
-			return true
-		}
+	if err != nil || !slices.ContainsFunc(folders, func(folder string) bool { return within(real, folder) }) {
+		return outside
 	}
-	return false
-}
-
-// follow resolves symlinks as the system does, up to the first part that does not exist.
-func follow(path string) (string, error) {
-	rest := strings.Split(path, "/")
-	real := "/"
-	for links := 0; len(rest) > 0; {
-		part := rest[0]
-		rest = rest[1:]
-		switch part {
-		case "", ".":
-			continue
-		case "..":
-			real = filepath.Dir(real)
-			continue
-		}
-		next := filepath.Join(real, part)
-		st, err := os.Lstat(next)
-		switch {
-		case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-			return remainder(next, rest)
-		case err != nil:
-			return "", err
-		case st.Mode()&fs.ModeSymlink == 0:
-			real = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return "", errors.New("too many symbolic links")
-		}
-		target, err := os.Readlink(next)
-		if err != nil {
-			return "", err
-		}
-		if filepath.IsAbs(target) {
-			real = "/"
-		}
-		rest = append(strings.Split(target, "/"), rest...)
-	}
-	return real, nil
-}
-
-// remainder appends what follows a part that does not exist. A way up from there would mean one
-// thing now and another once it exists.
-func remainder(path string, rest []string) (string, error) {
-	for _, part := range rest {
-		if part == ".." {
-			return "", errOutside
-		}
-	}
-	return filepath.Join(append([]string{path}, rest...)...), nil
+	return nil
 }

@@ -23,7 +23,7 @@ func hostile(t *testing.T, roots ...string) *bed {
 	})
 	for name, target := range map[string]string{
 		"out": b.outside(), "up": "../other", "missing": filepath.Join(b.outside(), "not-there"), "loop": "loop",
-		"chain": "out", "in": "src", "later": "src/later",
+		"chain": "out", "in": "src", "later": "src/later", "procfs": "/proc/self/root" + b.dir + "/src",
 	} {
 		if err := os.Symlink(target, filepath.Join(b.dir, name)); err != nil {
 			t.Fatal(err)
@@ -59,6 +59,7 @@ func TestRelativePathsStayInTheWorkspace(t *testing.T) {
 	for _, text := range []string{
 		"..", "../other", "../mai", "src/../../other", "/etc/passwd", b.dir + "-twin", b.dir + "/../other", "out", "out/x", "chain/x",
 		"up", "up/new", "missing", "missing/x", "loop", "loop/x", "later/../../../other", b.outside(),
+		"procfs", "procfs/x", "/proc/self/root" + b.dir + "/src", // another process's root may have another workspace there
 	} {
 		b.refused(b.call("rel", `{"p":`+quote(text)+`}`), "leaves the workspace")
 	}
@@ -90,6 +91,7 @@ func TestAbsolutePathsStayInTheWorkspaceAndRootsAndPassUnchanged(t *testing.T) {
 	for _, text := range []string{
 		"/etc/passwd", "/", b.atlas, b.dir + "-twin", b.dir + "/out", b.dir + "/chain/x", b.dir + "/up/x", b.dir + "/missing", b.dir + "/loop",
 		filepath.Join(b.atlas, "widgets", "other", "spec.md"), b.outside(), extra + "-twin",
+		b.dir + "/procfs", "/proc/self/root" + b.dir + "/src", "/proc/self/root" + extra, "/proc/self/cwd",
 	} {
 		b.refused(b.call("abs", `{"p":`+quote(text)+`}`), "neither in the workspace nor in a folder")
 	}

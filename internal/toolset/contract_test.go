@@ -104,7 +104,7 @@ func TestOnlyTheExactContractIsServed(t *testing.T) {
 			b.say(c.exit, c.out)
 			want := strings.ReplaceAll(c.want, "/", "$.")
 			verified := b.set.Verify(t.Context())
-			_, _, read := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
+			_, read := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
 			if c.want == "" {
 				if verified != nil || read != nil {
 					t.Errorf("Verify = %v, ReadResource = %v", verified, read)
@@ -140,12 +140,12 @@ func TestTheResourceIsTheWholeContract(t *testing.T) {
 	if got := b.set.Resources(); len(got) != 1 || got[0].URI != "suspec://checks" || got[0].Name != "checks" || got[0].MIMEType != "application/json" {
 		t.Errorf("resources = %+v", got)
 	}
-	mime, text, err := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
-	if err != nil || mime != "application/json" || text+"\n" != contract("0.27.0", checks()) {
-		t.Errorf("ReadResource = %s, %s, %v", mime, text, err)
+	got, err := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
+	if err != nil || got.MIMEType != "application/json" || got.Text+"\n" != contract("0.27.0", checks()) {
+		t.Errorf("ReadResource = %s, %s, %v", got.MIMEType, got.Text, err)
 	}
 	var e *api.Error
-	if _, _, err := b.set.ReadResource(t.Context(), b.place(), "suspec://other"); !errors.As(err, &e) || e.Code != api.NotFound {
+	if _, err := b.set.ReadResource(t.Context(), b.place(), "suspec://other"); !errors.As(err, &e) || e.Code != api.NotFound {
 		t.Errorf("ReadResource of an unknown URI = %v", err)
 	}
 	if got := serve(t, "builtin:fairlead").set.Resources(); len(got) != 0 {

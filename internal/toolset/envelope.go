@@ -2,6 +2,7 @@ package toolset
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -22,10 +23,10 @@ type source struct {
 
 // enclose checks a payload and puts it in its envelope; clients that read texts alone get the
 // same in two of them.
-func (t *Toolset) enclose(ready *tool, argv []string, given map[string]any, r ran) Result {
+func (t *Toolset) enclose(ctx context.Context, ready *tool, argv []string, given map[string]any, r ran) Result {
 	p, failed := t.payload(&ready.step, r)
 	if failed == nil && ready.ReportsFollow != "" && !p.declined {
-		failed = ready.follow(p.raw, given[ready.ReportsFollow])
+		failed = ready.follow(ctx, p.raw, given[ready.ReportsFollow])
 	}
 	if failed != nil {
 		return t.failed(failed)

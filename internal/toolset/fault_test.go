@@ -33,3 +33,18 @@ func TestAnAdapterFailureIsNotLongerThanItHelps(t *testing.T) {
 		t.Errorf("the failure has %d bytes, want 4 KiB at most", n)
 	}
 }
+
+func TestAnAdapterFailureHasNoMoreBytesThanAResult(t *testing.T) {
+	b := speaker(t, declare(t, `{"toolset":"mine","max_output_bytes":1024,"tools":[{"name":"json","description":"d","input":{"type":"object","additionalProperties":false},
+		"args":[],"output":"json","outcomes":[{"exit":[0],"schema":{"type":"object","additionalProperties":{"type":"string"}}}]}]}`))
+	var members []string
+	for _, letter := range []string{"w", "x", "y", "z"} {
+		members = append(members, `"`+strings.Repeat(letter, 240)+`":1`)
+	}
+	b.say(0, "{"+strings.Join(members, ",")+"}")
+	got := b.call("json", `{}`)
+	failed(t, got, "not one of the contract's")
+	if n := len(got.Text[0]); n > 1024 {
+		t.Errorf("the failure has %d bytes, want max_output_bytes at most", n)
+	}
+}

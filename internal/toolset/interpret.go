@@ -2,9 +2,9 @@ package toolset
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -19,12 +19,12 @@ type payload struct {
 }
 
 // interpret makes a result of a run, as the tool's declaration reads it.
-func (t *Toolset) interpret(ready *tool, argv []string, given map[string]any, r ran) Result {
+func (t *Toolset) interpret(ctx context.Context, ready *tool, argv []string, given map[string]any, r ran) Result {
 	if !slices.Contains(t.declared.ExitCodes, r.exit) {
 		return t.unexpected(r)
 	}
 	if t.declared.Envelope {
-		return t.enclose(ready, argv, given, r)
+		return t.enclose(ctx, ready, argv, given, r)
 	}
 	whole := strings.ToValidUTF8(string(r.stdout), "\uFFFD")
 	limit := t.declared.MaxOutputBytes
@@ -127,42 +127,6 @@ func (s *step) judge(raw json.RawMessage, exit int) (payload, *failure) {
 		text += ": " + found.few()
 	}
 	return payload{}, &failure{text: text}
-}
-
-// follow says how reports do not repeat the paths that were asked for. See reports_follow in the
-// schema of toolsets.
-func (s *step) follow(raw json.RawMessage, asked any) *failure {
-	var reports []struct {
-		Type *string `json:"type"`
-		Path string  `json:"path"`
-	}
-	if err := json.Unmarshal(raw, &reports); err != nil {
-		return &failure{text: "the reports have no paths"}
-	}
-	paths, _ := asked.([]any)
-	for i, path := range paths {
-		if len(reports) > 0 && reports[0].Type != nil && reports[0].Path == path {
-			reports = reports[1:]
-		} else if !slices.ContainsFunc(paths[:i], func(earlier any) bool { return sameFile(earlier, path) }) {
-			return &failure{text: fmt.Sprintf("the reports do not follow the paths: path %d has none in its place", i+1)}
-		}
-	}
-	if len(reports) > 1 || len(reports) == 1 && reports[0].Type != nil {
-		return &failure{text: "there are reports about paths that nobody asked for"}
-	}
-	return nil
-}
-
-func sameFile(a, b any) bool {
-	if a == b {
-		return true
-	}
-	one, err := os.Stat(fmt.Sprint(a))
-	if err != nil {
-		return false
-	}
-	other, err := os.Stat(fmt.Sprint(b))
-	return err == nil && os.SameFile(one, other)
 }
 
 // cut bounds a text on a rune's boundary and says so; over tells that more of it was dropped.

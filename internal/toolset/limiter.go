@@ -22,6 +22,9 @@ type lot struct {
 
 // acquire waits for a slot of key until ctx ends. Each acquired slot is given back once.
 func (l *Limiter) acquire(ctx context.Context, key string) (release func(), err error) {
+	if err := ctx.Err(); err != nil { // select would choose by chance
+		return nil, err
+	}
 	at := l.enter(key)
 	select {
 	case at.slots <- struct{}{}:

@@ -2,8 +2,10 @@ package toolset_test
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,11 +41,10 @@ func TestAtMostFourCallsRunAtOnceInAWorkspace(t *testing.T) {
 	}
 	until(t, "four calls run", func() bool { return inside(t, gate) == 4 })
 
+	// Its arguments are wrong, but nobody has looked: that is work for an agent as well.
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if got := b.set.Call(ctx, b.place(), "text", nil); !got.IsError || got.Outcome() != "error" {
-		t.Errorf("a call without a turn ended with %+v", got)
-	}
+	failed(t, b.set.Call(ctx, b.place(), "text", json.RawMessage(`{"unknown":1}`)), "before its turn came")
 	neighbour := toolset.Place{Dir: filepath.Join(b.atlas, "widgets", "other")}
 	calls.Go(func() { b.set.Call(t.Context(), neighbour, "text", nil) })
 	until(t, "a neighbour's call runs", func() bool { return inside(t, gate) == 5 })
@@ -54,5 +55,20 @@ func TestAtMostFourCallsRunAtOnceInAWorkspace(t *testing.T) {
 	calls.Wait()
 	if n := inside(t, gate); n != 7 {
 		t.Errorf("%d calls ran in all, want 7: one had no turn", n)
+	}
+}
+
+func TestACallWhoseCallerHasGoneSaysSoAndRunsNothing(t *testing.T) {
+	b := serve(t, "builtin:fairlead")
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, args := range []string{`{"paths":["src"]}`, `{"paths":["/etc/passwd"]}`, `{"unknown":1}`} {
+		got := b.set.Call(ctx, b.place(), "brief", json.RawMessage(args))
+		if !got.IsError || got.Outcome() != "error" || !strings.Contains(got.Text[0], "given up") || strings.Contains(got.Text[0], "other calls") {
+			t.Errorf("brief %s, given up before = %+v, want an error that says no more than that", args, got)
+		}
+	}
+	if s := b.started(); s != nil {
+		t.Errorf("a process was started with %q", s.Args)
 	}
 }

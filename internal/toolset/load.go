@@ -1,6 +1,7 @@
 package toolset
 
 import (
+	"context"
 	"embed"
 	"errors"
 	"fmt"
@@ -175,9 +176,13 @@ func (h Host) inAtlas(path string) bool {
 	return within(filepath.Clean(path), filepath.Clean(h.Atlas)) || within(realPath(path), realPath(h.Atlas))
 }
 
-// realPath resolves symlinks where path exists, and otherwise leaves it as it is.
+// realPath resolves symlinks as far as path exists: what is not there yet may be there once an agent
+// has made it. A path that cannot be followed is left as it is.
 func realPath(path string) string {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if real, err := newWalk().follow(context.Background(), path); err == nil {
 		return real
 	}
 	return filepath.Clean(path)

@@ -192,6 +192,12 @@ func TestACommandThatAgentsCanWriteIsRefused(t *testing.T) {
 	if err := os.Symlink(own, link); err != nil {
 		t.Fatal(err)
 	}
+	alias, dangling := filepath.Join(b.outside(), "alias"), filepath.Join(b.outside(), "dangling")
+	for link, target := range map[string]string{alias: b.dir, dangling: filepath.Join(b.dir, "later")} {
+		if err := os.Symlink(target, link); err != nil {
+			t.Fatal(err)
+		}
+	}
 	plainFile := declare(t, "x")
 	for name, c := range map[string]struct {
 		command []string
@@ -200,6 +206,13 @@ func TestACommandThatAgentsCanWriteIsRefused(t *testing.T) {
 		"in a workspace":         {[]string{own}, "lies in the atlas"},
 		"a link into it":         {[]string{link}, "lies in the atlas"},
 		"a script in it":         {[]string{"/bin/sh", own}, "lies in the atlas"},
+		"a script not there yet": {[]string{"/bin/sh", filepath.Join(b.dir, "later.sh")}, "lies in the atlas"},
+		"one behind a link":      {[]string{"/bin/sh", filepath.Join(alias, "later")}, "lies in the atlas"},
+		"one behind its own":     {[]string{"/bin/sh", dangling}, "lies in the atlas"},
+		"an option's value":      {[]string{"/bin/sh", "--rcfile=" + filepath.Join(b.dir, "later")}, "lies in the atlas"},
+		"a relative script":      {[]string{"/bin/sh", "later.sh"}, "relative path"},
+		"a relative path":        {[]string{"/bin/sh", "bin/later"}, "relative path"},
+		"one after an option":    {[]string{"/bin/sh", "--rcfile=../later"}, "relative path"},
 		"relative":               {[]string{"./tool"}, "neither an absolute path nor a plain name"},
 		"missing":                {[]string{"/not/there"}, "is not there"},
 		"not executable":         {[]string{plainFile}, "is not executable"},
@@ -214,9 +227,11 @@ func TestACommandThatAgentsCanWriteIsRefused(t *testing.T) {
 			}
 		})
 	}
-	// A folder of the atlas may be named: a sandbox binds it.
-	if _, err := toolset.Load(toolset.Host{Atlas: b.atlas}, atlas.Toolset{Use: "builtin:fairlead", Command: []string{"/bin/sh", b.atlas}}); err != nil {
-		t.Errorf("Load with a folder of the atlas as an argument = %v", err)
+	// A folder of the atlas may be named: a sandbox binds it. So may what is no file of an agent's.
+	for _, part := range []string{b.atlas, "--proc=/proc", "/proc", "/not/there", plainFile, "--level=a/b", "exec ./x", "https://localhost/x", "name", "27.0"} {
+		if _, err := toolset.Load(toolset.Host{Atlas: b.atlas}, atlas.Toolset{Use: "builtin:fairlead", Command: []string{"/bin/sh", part}}); err != nil {
+			t.Errorf("Load with the part %s = %v", part, err)
+		}
 	}
 }
 

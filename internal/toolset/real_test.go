@@ -29,9 +29,9 @@ func TestTheRealCheckerIsServed(t *testing.T) {
 	if err := b.set.Verify(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	_, text, err := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
-	if err != nil || !sameJSON(t, text, contract("0.27.0", checks())) {
-		t.Errorf("ReadResource = %s, %v", text, err)
+	document, err := b.set.ReadResource(t.Context(), b.place(), "suspec://checks")
+	if err != nil || !sameJSON(t, document.Text, contract("0.27.0", checks())) {
+		t.Errorf("ReadResource = %s, %v", document.Text, err)
 	}
 }
 

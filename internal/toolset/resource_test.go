@@ -30,7 +30,8 @@ func TestHalfADocumentIsNoResource(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b.t = t
 			b.say(0, c.printed)
-			_, text, err := b.set.ReadResource(t.Context(), b.place(), "mine://"+c.output)
+			document, err := b.set.ReadResource(t.Context(), b.place(), "mine://"+c.output)
+			text := document.Text
 			if c.whole {
 				if err != nil || text != c.printed {
 					t.Errorf("ReadResource = %d bytes, %v; want the %d that were printed", len(text), err, len(c.printed))

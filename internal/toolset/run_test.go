@@ -52,6 +52,7 @@ func TestACommandRunsInTheWorkspaceWithoutInput(t *testing.T) {
 }
 
 func TestADeadlineKillsDescendantsToo(t *testing.T) {
+	t.Parallel() // it waits
 	file := filepath.Join(t.TempDir(), "child.pid")
 	b := newBed(t)
 	// A shell, since it is up well before the deadline on a busy machine too.
@@ -70,6 +71,7 @@ func TestWhatACommandLeavesBehindDiesWithItAndHoldsNothing(t *testing.T) {
 }
 
 func TestADescendantThatLeftTheGroupCannotHoldTheCall(t *testing.T) {
+	t.Parallel() // it waits
 	file := filepath.Join(t.TempDir(), "child.pid")
 	b := serve(t, plain(t, ""), "escape", file)
 	got := b.call("text", `{}`)

@@ -65,6 +65,7 @@ func TestASandboxAsPrefixClosesTheGapBetweenCheckAndUse(t *testing.T) {
 }
 
 func TestADeadlineEndsASandboxToo(t *testing.T) {
+	t.Parallel() // it waits
 	b := newBed(t)
 	file := filepath.Join(b.dir, "child.pid")
 	nap := fmt.Sprintf("31.%06d", os.Getpid()) // so that no other test's sleep is looked for
