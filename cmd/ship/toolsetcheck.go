@@ -157,6 +157,9 @@ func (r *toolsetReport) fill(ctx context.Context, set *toolset.Toolset, others [
 	if err := toolset.CheckNames(append(others, set), server.ToolNames()...); err != nil {
 		r.Faults = append(r.Faults, err.Error())
 	}
+	if err := server.CheckToolset(set); err != nil {
+		r.Faults = append(r.Faults, oneLine(err))
+	}
 	if err := set.Verify(ctx); err != nil {
 		r.Faults = append(r.Faults, oneLine(err))
 	}
