@@ -26,15 +26,20 @@ func providers() map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider {
 // that lives in this process. closeBridge ends what was opened. One whose files cannot be opened
 // leaves the rest of the ship working: see withoutBridge.
 func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret) (caller bridge.Caller, closeBridge func(), err error) {
-	s.bridgeName = "embedded"
+	s.bridgeName = embeddedBridge
+	s.bridgeReady = func(context.Context) error { return nil }
 	if url := os.Getenv("FLEET_BRIDGE_URL"); url != "" {
 		s.bridgeName = url
 		file := os.Getenv("FLEET_BRIDGE_CREDENTIAL_FILE")
 		if file == "" {
 			return nil, nil, errors.New("FLEET_BRIDGE_URL is set without FLEET_BRIDGE_CREDENTIAL_FILE; next: write what ship bridge grant printed to a file of mode 0600 and name it there")
 		}
-		caller, err := bridge.NewClient(bridge.ClientConfig{URL: url, CredentialFile: file})
-		return caller, func() {}, err
+		client, err := bridge.NewClient(bridge.ClientConfig{URL: url, CredentialFile: file})
+		if err != nil {
+			return nil, nil, err
+		}
+		s.bridgeReady = client.Ready
+		return client, func() {}, nil
 	}
 	dir, err := bridge.CredentialDir(os.Getenv)
 	if err != nil {
@@ -52,8 +57,9 @@ func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret)
 		Dir: atlas.StateDir(s.root), Embedded: true, Logger: s.logger,
 	})
 	if err != nil {
-		s.bridgeFault = hint(fmt.Errorf("the bridge cannot be opened: %w", err), "mend that, then restart the ship; until then repo_* tools answer unavailable")
-		s.logger.Error("open the bridge; the ship serves without it", "err", s.bridgeFault)
+		fault := hint(fmt.Errorf("the bridge cannot be opened: %w", err), "mend that, then restart the ship; until then repo_* tools answer unavailable")
+		s.bridgeReady = func(context.Context) error { return fault }
+		s.logger.Error("open the bridge; the ship serves without it", "err", fault)
 		return withoutBridge{}, func() {}, nil
 	}
 	s.reregister = broker.Reregister

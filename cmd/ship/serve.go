@@ -64,8 +64,8 @@ type ship struct {
 	startedAt  time.Time
 	// reregister tells the embedded bridge that the registry has changed; nil: there is none.
 	reregister func()
-	// bridgeFault is why the embedded bridge isn't there; nil: it is.
-	bridgeFault error
+	// bridgeReady says why there is no bridge to speak to, or nil.
+	bridgeReady func(context.Context) error
 	logger      *slog.Logger
 	manager     manager
 
@@ -152,7 +152,10 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 	s.server, err = server.New(server.Config{
 		Version: build.Version(), Workspaces: s.workspaces, Tokens: tokens,
 		Events: s.events, Logger: s.logger,
-		Ready:      func(context.Context) error { return errors.Join(s.bridgeFault, s.events.Probe()) },
+		Ready: map[string]func(context.Context) error{
+			"storage": func(context.Context) error { return s.events.Probe() },
+			"bridge":  s.bridgeReady,
+		},
 		Repository: &repository{bridge: caller, positions: s.workspaces},
 	})
 	return err
@@ -274,7 +277,7 @@ func (s *ship) info(ctx context.Context) api.Ship {
 		}
 	}
 	note(s.workspaces.Ready(ctx))
-	note(s.bridgeFault)
+	note(s.bridgeReady(ctx))
 	if s.events.Err() != nil {
 		note(s.events.Probe())
 	}

@@ -49,7 +49,7 @@ func (a *app) upCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			a.printUp(cmd.Context(), ship, t)
+			a.printUp(ship, t)
 			return nil
 		}),
 	}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"strings"
 
@@ -11,7 +10,7 @@ import (
 
 // printUp says what runs and what to do next. Every command it prints works as it stands, from
 // any directory.
-func (a *app) printUp(ctx context.Context, ship api.Ship, t *api.WorkspaceName) {
+func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 	p := func(format string, args ...any) { fmt.Fprintf(a.stdout, format+"\n", args...) }
 	p("Fleet is up: ship %s serves the atlas %s on 127.0.0.1:%d.", clean(ship.Version), clean(ship.Root), ship.Port)
 	for _, line := range form(ship) {
@@ -23,7 +22,7 @@ func (a *app) printUp(ctx context.Context, ship api.Ship, t *api.WorkspaceName) 
 	for _, line := range brokenToolsets(ship) {
 		p("%s", line)
 	}
-	for _, problem := range a.bridgeProblems(ctx, ship) {
+	if problem := a.otherBridge(ship); problem != "" {
 		p("! %s", clean(problem))
 	}
 	if t == nil {

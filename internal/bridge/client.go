@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fleet/api"
@@ -32,9 +33,8 @@ type ClientConfig struct {
 	CredentialFile string
 }
 
-// NewClient checks the configuration and sends nothing. The Caller goes through no proxy, follows
-// no redirect, and sends the credential to that one address alone.
-func NewClient(c ClientConfig) (Caller, error) {
+// NewClient checks the configuration and sends nothing.
+func NewClient(c ClientConfig) (*Client, error) {
 	u, err := url.Parse(c.URL)
 	if err != nil {
 		return nil, errors.New("the bridge's URL is not an address; give https://HOST:PORT, http:// on loopback, or unix:///PATH")
@@ -61,8 +61,9 @@ func NewClient(c ClientConfig) (Caller, error) {
 	default:
 		return nil, errors.New("the bridge's URL must be https://…, http:// on loopback, or unix:///PATH")
 	}
-	return &client{
-		base: strings.TrimRight(u.String(), "/"), file: c.CredentialFile,
+	return &Client{
+		address: c.URL,
+		base:    strings.TrimRight(u.String(), "/"), file: c.CredentialFile,
 		http: &http.Client{
 			Transport:     t,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -85,15 +86,24 @@ func dialed(dial func(context.Context, string, string) (net.Conn, error)) func(c
 	}
 }
 
-type client struct {
-	base string
-	file string
-	http *http.Client
+// Client is a Caller whose bridge is another process. It goes through no proxy, follows no
+// redirect, and sends the credential to that one address alone. It is safe for concurrent use.
+type Client struct {
+	address string // as the operator wrote it
+	base    string
+	file    string
+	http    *http.Client
+
+	ready struct {
+		mu     sync.Mutex
+		looked time.Time
+		found  error
+	}
 }
 
 // Do asks the bridge. A write whose answer is lost is sent once more with the same key, which the
 // bridge answers with what became of the first.
-func (c *client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
+func (c *Client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 	if r.writes() {
 		ctx = context.WithoutCancel(ctx)
 	}
@@ -121,7 +131,7 @@ func (c *client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 }
 
 // credential reads the ship's credential.
-func (c *client) credential(ctx context.Context) (Secret, error) {
+func (c *Client) credential(ctx context.Context) (Secret, error) {
 	text, err := readSecret(ctx, c.file, noOthers)
 	var secret Secret
 	if err == nil {
@@ -141,7 +151,7 @@ func (c *client) credential(ctx context.Context) (Secret, error) {
 var errAnswerLost = errors.New("the bridge's answer was lost")
 
 // send asks once.
-func (c *client) send(ctx context.Context, r Request, ship Secret) (json.RawMessage, error) {
+func (c *Client) send(ctx context.Context, r Request, ship Secret) (json.RawMessage, error) {
 	req, err := c.request(ctx, r)
 	if err != nil {
 		return nil, err
@@ -172,7 +182,7 @@ func (c *client) send(ctx context.Context, r Request, ship Secret) (json.RawMess
 }
 
 // request is r in HTTP.
-func (c *client) request(ctx context.Context, r Request) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
 	for _, one := range routes() {
 		if one.op != r.Op {
 			continue

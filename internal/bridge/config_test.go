@@ -290,7 +290,7 @@ func TestABridgeServesTLS(t *testing.T) {
 	defer server.Close()
 	go func() { _ = server.Serve(l) }()
 	caller := clientTo(t, "https://"+l.Addr().String(), b.Local())
-	transport := caller.(*client).http.Transport.(*http.Transport)
+	transport := caller.(*Client).http.Transport.(*http.Transport)
 	_, err = caller.Do(t.Context(), Request{Op: OpInfo, Repo: "widgets"})
 	if e := expectError(t, err, "unavailable/bridge_answer"); !strings.Contains(fmt.Sprint(e.Err), "certificate") {
 		t.Errorf("an unknown certificate: %v", e.Err)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -67,8 +69,8 @@ func (s *Server) checkReady() (found finding) {
 	defer cancel()
 	found = finding{true, []brokenPart{}}
 	found.note("workspaces", s.config.Workspaces.Ready(ctx))
-	if s.config.Ready != nil {
-		found.note("storage", s.config.Ready(ctx))
+	for _, part := range slices.Sorted(maps.Keys(s.config.Ready)) {
+		found.note(part, s.config.Ready[part](ctx))
 	}
 	s.noteToolsets(&found)
 	return found

@@ -19,7 +19,7 @@ import (
 func probed(t *testing.T, ready func(context.Context) error) (*memory, func() (int, finding)) {
 	t.Helper()
 	m := newMemory()
-	s, err := New(Config{Workspaces: m, Tokens: &m.tokens, Events: &recorder{}, Logger: slog.New(slog.DiscardHandler), Ready: ready})
+	s, err := New(Config{Workspaces: m, Tokens: &m.tokens, Events: &recorder{}, Logger: slog.New(slog.DiscardHandler), Ready: map[string]func(context.Context) error{"storage": ready}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,8 +55,9 @@ type Config struct {
 	Tokens     *token.Table[atlas.ID]
 	Events     agent.Log // takes tool.call and auth.refused
 	Logger     *slog.Logger
-	// Ready is a further condition for /readyz, such as room on the disk; may be nil.
-	Ready func(context.Context) error
+	// Ready are further conditions for /readyz, such as room on the disk, by the part that it
+	// names; may be nil.
+	Ready map[string]func(context.Context) error
 	// Repository answers the repo_* tools; nil: they answer unavailable.
 	Repository Repository
 	// Tools stand beside Fleet's own, behind the same door. A name must not be taken.
