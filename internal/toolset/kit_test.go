@@ -24,7 +24,8 @@ import (
 // only its arguments can tell it so.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 2 && os.Args[1] == "stand-in" {
-		os.Exit(standIn(os.Args[2], os.Args[3:]))
+		// os.Exit has the race detector wait a second for others' reports, in each of these processes.
+		syscall.Exit(standIn(os.Args[2], os.Args[3:]))
 	}
 	os.Exit(m.Run())
 }
