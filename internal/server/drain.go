@@ -23,8 +23,13 @@ const unread = "HTTP/1.1 408 Request Timeout\r\nFleet-Unread: 1\r\nConnection: c
 	"Content-Type: application/json\r\nContent-Length: 109\r\n\r\n" +
 	`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the ship is ending and did not read this; send it again"}}`
 
-// lingerTime is how long a refused client has to read why.
-const lingerTime = 500 * time.Millisecond
+const (
+	// lingerTime is how long a refused client has to read why.
+	lingerTime = 500 * time.Millisecond
+	// plainTimeout is how long the client of a request that is never begun (health, a bad token)
+	// may take to read its answer, so that whoever reads nothing holds nothing.
+	plainTimeout = 10 * time.Second
+)
 
 // drainable is a listener whose connections can be refused.
 type drainable struct {
@@ -104,6 +109,9 @@ func (c *served) begin() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.begun = !c.refused
+	if c.begun {
+		_ = c.Conn.SetWriteDeadline(time.Time{}) // its answer may take its time
+	}
 	return c.begun
 }
 
@@ -119,14 +127,27 @@ func (c *served) idle() {
 
 // refuse ends the connection unless a request has begun.
 func (c *served) refuse() {
-	c.mu.Lock()
-	skip := c.begun || c.refused
-	c.refused = c.refused || !skip
-	c.mu.Unlock()
-	if skip {
-		return
+	if c.claim() {
+		c.tell()
 	}
-	_ = c.SetDeadline(time.Now().Add(lingerTime))
+}
+
+// claim sees to it that no request begins any more and that the connection ends within lingerTime.
+// It does not wait. It gives false where a request has begun, or the connection was claimed before.
+func (c *served) claim() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.begun || c.refused {
+		return false
+	}
+	c.refused = true
+	_ = c.Conn.SetDeadline(time.Now().Add(lingerTime))
+	return true
+}
+
+// tell says so to the client of a claimed connection. Where an answer to it is stuck, that takes
+// until the deadline.
+func (c *served) tell() {
 	_, _ = io.WriteString(c.Conn, unread) // a client that is gone needs no answer
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
@@ -136,12 +157,25 @@ func (c *served) refuse() {
 // Write fails once the connection was refused: the client has its answer.
 func (c *served) Write(p []byte) (int, error) {
 	c.mu.Lock()
-	refused := c.refused
-	c.mu.Unlock()
-	if refused {
+	if c.refused {
+		c.mu.Unlock()
 		return 0, net.ErrClosed
 	}
+	if !c.begun {
+		_ = c.Conn.SetWriteDeadline(time.Now().Add(plainTimeout))
+	}
+	c.mu.Unlock()
 	return c.Conn.Write(p)
+}
+
+// SetReadDeadline keeps the deadline of a refused connection, which net/http would put off.
+func (c *served) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.refused {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(t)
 }
 
 // servedKey is the context key of a request's connection.
@@ -154,7 +188,8 @@ func begin(ctx context.Context) bool {
 	return !ok || c.begin()
 }
 
-// drain refuses every connection without a request, and each other one once it has its answer.
+// drain refuses every connection without a request, and each other one once it has its answer. It
+// returns within lingerTime, however many there are and whether or not they read.
 func (c *connections) drain(draining *atomic.Bool) {
 	draining.Store(true)
 	c.mu.Lock()
@@ -165,7 +200,11 @@ func (c *connections) drain(draining *atomic.Bool) {
 		}
 	}
 	c.mu.Unlock()
+	var telling sync.WaitGroup
+	defer telling.Wait()
 	for _, s := range open {
-		s.refuse()
+		if s.claim() {
+			telling.Go(s.tell)
+		}
 	}
 }

@@ -104,12 +104,12 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	case <-ctx.Done():
 	case err = <-ended:
 	}
+	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
+	defer cancel()
 	open.drain(draining)
 	for _, one := range ports {
 		one.end()
 	}
-	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
-	defer cancel()
 	if h.Shutdown(stop) != nil {
 		_ = h.Close() // whoever is left had its time
 	}
