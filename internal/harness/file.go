@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -9,8 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
-
-	"github.com/google/renameio/v2"
 )
 
 // maxFile bounds a harness's file; Claude Code's, the largest, has some megabytes after years.
@@ -61,22 +58,6 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	return data, info, err
 }
 
-// unchanged says that what stands at the path is still what was read.
-func (f *file) unchanged() error {
-	now, err := open(f.path)
-	if err != nil {
-		return err
-	}
-	same := (now.info == nil) == (f.info == nil) && now.target == f.target && bytes.Equal(now.data, f.data)
-	if same && f.info != nil {
-		same = os.SameFile(now.info, f.info)
-	}
-	if !same {
-		return fmt.Errorf("%s was changed by another program just now, and was left as that wrote it; next: the same command again", f.path)
-	}
-	return nil
-}
-
 // write replaces the file's content in one step and keeps its mode and owner. It refuses where
 // the file is no longer what was read. A new file, and each folder made for it, is its owner's alone.
 func (f *file) write(data []byte) error {
@@ -86,25 +67,41 @@ func (f *file) write(data []byte) error {
 		if mode&0o200 == 0 {
 			return fmt.Errorf("%s is read-only; next: chmod u+w it, or paste what `ship harness print` shows", f.target)
 		}
+		if is, ok := f.info.Sys().(*syscall.Stat_t); ok && is.Nlink > 1 {
+			return fmt.Errorf("%s has other names (hard links), which would keep the old content; next: paste what `ship harness print` shows", f.target)
+		}
 	}
 	if err := os.MkdirAll(filepath.Dir(f.target), 0o700); err != nil {
 		return err
 	}
-	out, err := renameio.NewPendingFile(f.target, renameio.WithTempDir(filepath.Dir(f.target)), renameio.WithStaticPermissions(mode))
+	fresh, err := f.prepare(data, mode)
 	if err != nil {
 		return err
 	}
-	defer out.Cleanup()
-	if err := f.keepOwner(out.File); err != nil {
-		return err
+	return f.put(fresh)
+}
+
+// prepare makes a file beside the target with what shall stand there, on the disk already.
+func (f *file) prepare(data []byte, mode fs.FileMode) (path string, err error) {
+	out, err := os.CreateTemp(filepath.Dir(f.target), "."+filepath.Base(f.target)+"*")
+	if err != nil {
+		return "", err
+	}
+	defer func() {
+		if err = errors.Join(err, out.Close()); err != nil {
+			_ = os.Remove(out.Name())
+		}
+	}()
+	if err := out.Chmod(mode); err != nil {
+		return "", err
+	}
+	if err := f.keepOwner(out); err != nil {
+		return "", err
 	}
 	if _, err := out.Write(data); err != nil {
-		return err
+		return "", err
 	}
-	if err := f.unchanged(); err != nil {
-		return err
-	}
-	return out.CloseAtomicallyReplace()
+	return out.Name(), out.Sync()
 }
 
 // keepOwner gives out the owner of the file that it will replace.
@@ -140,10 +137,7 @@ func missingFolders(path string) []string {
 
 // erase removes the file, and then those of folders that are empty.
 func (f *file) erase(folders []string) error {
-	if err := f.unchanged(); err != nil {
-		return err
-	}
-	if err := os.Remove(f.target); err != nil {
+	if err := f.take(); err != nil {
 		return err
 	}
 	for i := len(folders) - 1; i >= 0; i-- {

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/rogpeppe/go-internal/diff"
 )
@@ -117,6 +119,9 @@ func (in *Installer) each(name string, dry bool, plan planner) (Outcome, error) 
 
 // planned tells in out what plan would change.
 func (in *Installer) planned(c client, r *record, plan planner, out *Outcome) ([]*work, error) {
+	if !utf8.ValidString(in.adapter) {
+		return nil, fmt.Errorf("the path of agent-mcp, %q, is not UTF-8, and no harness's file can hold it; next: move the programs to a folder with another name", in.adapter)
+	}
 	changes, err := c.changes(in.home, in.adapter)
 	if err != nil {
 		return nil, err
@@ -127,6 +132,7 @@ func (in *Installer) planned(c client, r *record, plan planner, out *Outcome) ([
 	}
 	out.Left = left
 	for _, w := range all {
+		w.keepLinked()
 		if w.gone {
 			w.out = nil
 		}
@@ -136,6 +142,18 @@ func (in *Installer) planned(c client, r *record, plan planner, out *Outcome) ([
 		}
 	}
 	return all, nil
+}
+
+// keepLinked lets a file stay, with nothing in it, to which the user made a link: it is theirs now,
+// and the link would lead nowhere.
+func (w *work) keepLinked() {
+	if !w.gone || w.target == w.path {
+		return
+	}
+	w.gone = false
+	if filepath.Ext(w.target) != ".toml" && len(bytes.TrimSpace(w.out)) == 0 {
+		w.out = []byte("{}\n") // an empty file is no JSON
+	}
 }
 
 // byFile hands the findings of each file to f, in the order of their files' names.
