@@ -35,6 +35,9 @@ func installer() (*harness.Installer, error) {
 	if err != nil {
 		return nil, err
 	}
+	if !filepath.IsAbs(home) {
+		return nil, fmt.Errorf("HOME is %q, which is not absolute; next: set HOME to your home directory", home)
+	}
 	return harness.New(harness.Config{Home: home, Getenv: os.Getenv, LookPath: exec.LookPath, Adapter: besideUs()}), nil
 }
 
