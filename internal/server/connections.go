@@ -13,18 +13,20 @@ const maxConnections = 1024
 
 // connections bounds how many are open on the port, so that whoever opens them by the hundred
 // cannot use up the process's files: the ship needs some for every tmux call. At the limit the
-// connection goes that has been without a token's request for longest, which an honest client
-// that keeps one for later opens again. Where every one has such a request, the new one goes.
+// connection goes that has been without a token's request for longest. Its client, which may have
+// sent half of one, is told that nothing was done, and opens another. Where every one has such a
+// request, the new one goes.
 type connections struct {
 	most int
 
-	mu    sync.Mutex
-	open  map[net.Conn]*list.Element // its place in quiet; nil while it is busy
-	quiet *list.List                 // of net.Conn, the one that has been so for longest first
+	mu      sync.Mutex
+	open    map[net.Conn]*list.Element // its place in quiet; nil while it is busy
+	quiet   *list.List                 // of net.Conn, the one that has been so for longest first
+	parting *list.List                 // of net.Conn, the last that were told to go; some are gone
 }
 
 func newConnections(most int) *connections {
-	return &connections{most: most, open: map[net.Conn]*list.Element{}, quiet: list.New()}
+	return &connections{most: most, open: map[net.Conn]*list.Element{}, quiet: list.New(), parting: list.New()}
 }
 
 // connectionLimit leaves half of the files that the process may open to all else.
@@ -46,7 +48,7 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	// StateActive says no more than that a byte came, which anybody can send.
 	switch state {
 	case http.StateNew:
-		if len(c.open) >= c.most && !c.closeOldest() {
+		if len(c.open) >= c.most && !c.refuseOldest() {
 			_ = conn.Close()
 		}
 		c.open[conn] = c.quiet.PushBack(conn)
@@ -91,14 +93,32 @@ func keepOpen(ctx context.Context) {
 	}
 }
 
-// closeOldest closes the connection that has been quiet for longest, if any is.
-func (c *connections) closeOldest() bool {
-	oldest := c.quiet.Front()
-	if oldest == nil {
-		return false
+// refuseOldest refuses the connection that has been quiet for longest, if any is.
+func (c *connections) refuseOldest() bool {
+	for oldest := c.quiet.Front(); oldest != nil; oldest = c.quiet.Front() {
+		conn := c.quiet.Remove(oldest).(net.Conn)
+		s, ok := conn.(*served)
+		if ok && !s.claim() {
+			c.open[conn] = nil // a request began just now
+			continue
+		}
+		delete(c.open, conn) // its file is free soon; StateClosed follows
+		if !ok {
+			_ = conn.Close()
+			return true
+		}
+		go s.tell() // ends by the deadline that claim set
+		c.part(conn)
+		return true
 	}
-	conn := c.quiet.Remove(oldest).(net.Conn)
-	delete(c.open, conn) // its file is free now; StateClosed follows
-	_ = conn.Close()
-	return true
+	return false
+}
+
+// part keeps the files of those that were told to go within an eighth of the limit: the first of
+// them has had the longest to read why.
+func (c *connections) part(conn net.Conn) {
+	c.parting.PushBack(conn)
+	if c.parting.Len() > max(c.most/8, 1) {
+		_ = c.parting.Remove(c.parting.Front()).(net.Conn).Close()
+	}
 }

@@ -51,8 +51,8 @@ func healthy(conn net.Conn) bool {
 
 // isClosed waits for the other side to close conn.
 func isClosed(conn net.Conn) bool {
-	_, err := conn.Read(make([]byte, 1))
-	return err != nil && !strings.Contains(err.Error(), "timeout")
+	_, err := io.Copy(io.Discard, conn)
+	return err == nil || !strings.Contains(err.Error(), "timeout")
 }
 
 // Another user's idle connections used up the ship's files, and tmux calls failed.
@@ -83,6 +83,22 @@ func TestIdleConnectionsKeepNobodyOut(t *testing.T) {
 	}
 	if last := idle[39]; !healthy(last) {
 		t.Error("one of the newest connections was closed before older ones")
+	}
+}
+
+// The client of a request that was half sent could not tell whether it was done.
+func TestWhoMakesRoomForOthersIsToldThatNothingWasDone(t *testing.T) {
+	p := crowded(t, 8)
+	conn := p.dial()
+	if _, err := io.WriteString(conn, "POST "+alpha.MCPPath()+" HTTP/1.1\r\nHost: loc"); err != nil {
+		t.Fatal(err)
+	}
+	for range 8 {
+		p.dial()
+	}
+	resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil || resp.Header.Get("Fleet-Unread") == "" {
+		t.Errorf("it got %v, %v, want an answer with Fleet-Unread", resp, err)
 	}
 }
 

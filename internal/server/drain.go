@@ -20,8 +20,8 @@ import (
 // unread answers a request that was not read. RFC 9110 §15.5.9: a client may repeat a request
 // that is answered with 408. Fleet-Unread says that it is this answer, and no proxy's.
 const unread = "HTTP/1.1 408 Request Timeout\r\nFleet-Unread: 1\r\nConnection: close\r\n" +
-	"Content-Type: application/json\r\nContent-Length: 109\r\n\r\n" +
-	`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the ship is ending and did not read this; send it again"}}`
+	"Content-Type: application/json\r\nContent-Length: 120\r\n\r\n" +
+	`{"jsonrpc":"2.0","error":{"code":-32600,"message":"the ship is ending or crowded and did not read this; send it again"}}`
 
 const (
 	// lingerTime is how long a refused client has to read why.
