@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -65,7 +66,7 @@ func checkCreate(id atlas.ID, repo atlas.Repo, o CreateOptions) error {
 	}
 	for _, ref := range []string{o.Branch, o.From} {
 		if ref != "" && (!goodBranch(ref) || ref[0] == '-' || ref == "HEAD") {
-			return invalid("bad_ref", "that is no name of a branch, tag or commit", "see: git help check-ref-format", nil)
+			return invalid("bad_ref", strconv.Quote(ref)+" is no name of a branch, tag or commit", "git help check-ref-format says what is", nil)
 		}
 	}
 	return nil

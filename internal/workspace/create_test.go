@@ -2,12 +2,14 @@ package workspace_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -152,13 +154,16 @@ func TestARefusedCreateLeavesNothing(t *testing.T) {
 		"--from of what is not there":       {"r/a", workspace.CreateOptions{Branch: "b", From: "nope"}, api.NotFound, "no_ref", "git ls-remote"},
 		"--from for a branch of the remote": {"r/a", workspace.CreateOptions{Branch: "main", From: "main"}, api.Conflict, "branch_exists", "--from"},
 		"an option for a branch":            {"r/a", workspace.CreateOptions{Branch: "--orphan"}, api.Invalid, "bad_ref", ""},
-		"an impossible branch":              {"r/a", workspace.CreateOptions{Branch: "a..b"}, api.Invalid, "bad_ref", ""},
+		"an impossible branch":              {"r/a", workspace.CreateOptions{Branch: "a..b"}, api.Invalid, "bad_ref", "git help check-ref-format"},
 		"an expression for a start":         {"r/a", workspace.CreateOptions{Branch: "b", From: "main~1"}, api.Invalid, "bad_ref", ""},
 		"a branch that git refuses":         {"r/a", workspace.CreateOptions{Branch: "x.lock"}, api.Unavailable, "clone_failed", ""},
 	}
 	for what, c := range cases {
 		_, err := f.Create(t.Context(), id(t, c.id), c.o, nil)
 		wantError(t, what, err, c.code, c.reason, c.hint)
+		if c.reason == "bad_ref" && !strings.Contains(err.Error(), strconv.Quote(cmp.Or(c.o.From, c.o.Branch))) {
+			t.Errorf("%s: %v, want the name that is none", what, err)
+		}
 		if err != nil && strings.Contains(err.(*api.Error).Text(), "secret") {
 			t.Errorf("%s: the error repeats the password: %v", what, err)
 		}

@@ -25,7 +25,7 @@ func (m *Manager) Remove(ctx context.Context, id atlas.ID, force bool) error {
 	if m.Active(id) {
 		return &api.Error{
 			Code: api.Conflict, Reason: "active", Message: id.String() + " is active",
-			Hint: "first: " + command("ship deactivate", id),
+			Hint: command("ship deactivate", id),
 		}
 	}
 	if err := atlas.CheckWorkspace(m.c.Root, id); err != nil {
