@@ -17,6 +17,12 @@ func (a *app) createCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "create REPO/NAME", Short: "Clone a registered repository into a new workspace", Args: exactly(1),
 		ValidArgsFunction: a.completer(a.newNames),
+		PreRunE: func(*cobra.Command, []string) error {
+			if from != "" && branch == "" {
+				return usage("--from names the start of a new branch, and no --branch is named")
+			}
+			return nil
+		},
 		RunE: a.onWorkspace(func(ctx context.Context, c *server.Client, t api.WorkspaceName, _ []string) error {
 			progress := newProgress(a.stderr)
 			made, err := c.Create(ctx, api.CreateRequest{WorkspaceName: t, Branch: branch, From: from}, progress.show)
