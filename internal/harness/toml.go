@@ -126,6 +126,26 @@ func (c tomlChange) insert(data []byte) ([]byte, []span, int, error) {
 type extent struct {
 	from, to int
 	own      bool // the table itself, not one below it
+	comments []comment
+}
+
+// comment is one that the user wrote into a table of ours: we write none.
+type comment struct{ from, to int }
+
+// commentsOf finds the comments between from and the end of the line that holds at: behind at,
+// and on the lines before it that are nothing else.
+func commentsOf(data []byte, from, start, at int) []comment {
+	var all []comment
+	for line := from; line < lineStart(data, start); line = lineEnd(data, line) {
+		text := data[line:lineEnd(data, line)]
+		if bytes.HasPrefix(bytes.TrimLeft(text, " \t"), []byte("#")) {
+			all = append(all, comment{line, line + len(text)})
+		}
+	}
+	if i := bytes.IndexByte(data[at:lineEnd(data, at-1)], '#'); i >= 0 {
+		all = append(all, comment{at + i, lineEnd(data, at-1)})
+	}
+	return all
 }
 
 // extents finds our tables in data, which has no mark and is valid.
@@ -138,7 +158,9 @@ func (c tomlChange) extents(data []byte) ([]extent, error) {
 		e := p.Expression()
 		if e.Kind == unstable.KeyValue {
 			if inside {
-				all[len(all)-1].to = lineEnd(data, int(e.Raw.Offset+e.Raw.Length)-1)
+				own, end := &all[len(all)-1], int(e.Raw.Offset+e.Raw.Length)
+				own.comments = append(own.comments, commentsOf(data, own.to, int(e.Raw.Offset), end)...)
+				own.to = lineEnd(data, end-1)
 			}
 			continue
 		}
@@ -150,7 +172,9 @@ func (c tomlChange) extents(data []byte) ([]extent, error) {
 		}
 		inside = len(path) >= len(c.table) && slices.Equal(path[:len(c.table)], c.table)
 		if inside {
-			all = append(all, extent{lineStart(data, int(last.Offset)), lineEnd(data, int(last.Offset+last.Length)-1), len(path) == len(c.table)})
+			start, end := int(last.Offset), int(last.Offset+last.Length)
+			from := lineStart(data, start)
+			all = append(all, extent{from, lineEnd(data, end-1), len(path) == len(c.table), commentsOf(data, from, start, end)})
 		}
 	}
 	return all, p.Error()
@@ -188,7 +212,11 @@ func (c tomlChange) remove(data []byte, _ int) ([]byte, error) {
 		if before := lineStart(out, max(from-1, 0)); from > 0 && len(bytes.TrimSpace(out[before:from])) == 0 {
 			from = before
 		}
-		out = cut(out, from, all[i].to)
+		var kept []byte
+		for _, c := range all[i].comments {
+			kept = append(kept, body[c.from:c.to]...)
+		}
+		out = append(append(bytes.Clone(out[:from]), kept...), out[all[i].to:]...)
 	}
 	if left, err := c.find(out); err != nil || left != "" {
 		return nil, errors.Join(err, c.formError())
