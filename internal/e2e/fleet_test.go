@@ -47,7 +47,7 @@ func newFleet(t *testing.T) *fleet {
 	f := &fleet{dir: dir, atlas: filepath.Join(dir, "atlas"), bin: mkdir(t, dir, "bin")}
 	f.env = []string{
 		"HOME=" + mkdir(t, dir, "home"), "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh",
-		"LANG=C.UTF-8", "ANTHROPIC_API_KEY=no-key-that-works",
+		"LANG=C.UTF-8", shipyard.QuickEnd, "ANTHROPIC_API_KEY=no-key-that-works",
 	}
 	f.ship(t, "init", "--port", "0", mkdir(t, dir, "atlas"))
 	return f

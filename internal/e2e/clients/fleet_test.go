@@ -34,7 +34,7 @@ func startFleet(t *testing.T) *fleet {
 	gh := bridgetest.NewGitHub(t)
 	f.repo, f.gate = gh.Repo("acme/widgets"), newGate(t, gh.URL())
 	f.env = []string{
-		"HOME=" + f.mkdir(t, "home"), "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8",
+		"HOME=" + f.mkdir(t, "home"), "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", shipyard.QuickEnd,
 		"GIT_CONFIG_NOSYSTEM=1", "GITHUB_TOKEN=" + gh.Token(),
 	}
 	f.ship(t, "init", "--port", "0", f.atlas)

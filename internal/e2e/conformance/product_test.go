@@ -34,7 +34,7 @@ func startShip(t *testing.T) (fleet, endpoint) {
 	t.Helper()
 	dir := shipyard.Dir(t)
 	f := fleet{dir: dir, env: []string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "GIT_CONFIG_NOSYSTEM=1",
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", shipyard.QuickEnd, "GIT_CONFIG_NOSYSTEM=1",
 	}}
 	origin := filepath.Join(dir, "origin")
 	f.run(t, "git", "init", "-q", "-b", "main", origin)

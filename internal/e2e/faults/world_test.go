@@ -14,6 +14,7 @@ import (
 
 	"fleet/internal/atlas"
 	"fleet/internal/bridge/bridgetest"
+	"fleet/internal/e2e/shipyard"
 )
 
 // world is what one seed runs in: an atlas with its ship, a bridge of its own process, a forge,
@@ -91,7 +92,7 @@ func (w *world) build(p *plan) error {
 	}
 	w.env = []string{
 		"HOME=" + filepath.Join(dir, "h"), "TMPDIR=" + filepath.Join(dir, "t"), "PATH=" + os.Getenv("PATH"),
-		"SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
+		"SHELL=/bin/sh", "LANG=C.UTF-8", shipyard.QuickEnd, "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
 	}
 	config := fmt.Sprintf("[url %q]\n\tinsteadOf = %s\n", os.Getenv(origin), remote)
 	if err := os.WriteFile(filepath.Join(dir, "h", ".gitconfig"), []byte(config), 0o600); err != nil {

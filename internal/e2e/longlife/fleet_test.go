@@ -38,7 +38,7 @@ func newFleet(t *testing.T, env ...string) *fleet {
 	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), agentMCP: shipyard.Built("old", "agent-mcp")}
 	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
+		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", shipyard.QuickEnd, "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
 	}, env...)
 	f.must(t, exec.Command("sh", "-c", `mkdir -p src/r && cd src/r && git init -q -b main . &&
 		git -c user.name=Ann -c user.email=ann@example.org commit -q --allow-empty -m first`))

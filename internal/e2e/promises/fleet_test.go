@@ -37,7 +37,7 @@ func newFleet(t *testing.T, env ...string) *fleet {
 	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), origin: filepath.Join(dir, "src", "r"), said: &shipyard.Words{}}
 	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
-		"HOME=" + dir, "PATH=" + shipyard.Built() + ":" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm",
+		"HOME=" + dir, "PATH=" + shipyard.Built() + ":" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm", shipyard.QuickEnd,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=Ann", "GIT_AUTHOR_EMAIL=ann@example.org",
 		"GIT_COMMITTER_NAME=Ann", "GIT_COMMITTER_EMAIL=ann@example.org",
 	}, env...)

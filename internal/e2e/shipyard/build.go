@@ -14,6 +14,10 @@ import (
 // that nothing here is a variable that tests could change.
 const built = "SHIPYARD_BUILT"
 
+// QuickEnd, in a program's environment, spares one that was built with -race the second that it
+// sleeps at its end.
+const QuickEnd = "GORACE=atexit_sleep_ms=0"
+
 // Run is a TestMain's: it has build put programs into a new folder, runs the tests, and gives the
 // exit status. nil builds both programs, as Build does. What the developer's own Fleet set in the
 // environment does not reach the tests' programs.
