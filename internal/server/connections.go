@@ -22,7 +22,7 @@ type connections struct {
 	mu      sync.Mutex
 	open    map[net.Conn]*list.Element // its place in quiet; nil while it is busy
 	quiet   *list.List                 // of net.Conn, the one that has been so for longest first
-	parting *list.List                 // of net.Conn, the last that were told to go; some are gone
+	parting *list.List                 // of net.Conn without its served, the last that were told to go; some are gone
 }
 
 func newConnections(most int) *connections {
@@ -108,7 +108,7 @@ func (c *connections) refuseOldest() bool {
 			return true
 		}
 		go s.tell() // ends by the deadline that claim set
-		c.part(conn)
+		c.part(s.Conn)
 		return true
 	}
 	return false

@@ -102,6 +102,7 @@ type served struct {
 	mu      sync.Mutex
 	begun   bool // a request is being done or answered
 	refused bool
+	told    chan struct{} // closed once the client of a refused connection was told; nil: not refused
 }
 
 // begin says that a request is about to be done. It gives false where it must not be.
@@ -133,14 +134,14 @@ func (c *served) refuse() {
 }
 
 // claim sees to it that no request begins any more and that the connection ends within lingerTime.
-// It does not wait. It gives false where a request has begun, or the connection was claimed before.
+// tell must follow. It does not wait. It gives false where a request has begun, or the connection was claimed before.
 func (c *served) claim() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.begun || c.refused {
 		return false
 	}
-	c.refused = true
+	c.refused, c.told = true, make(chan struct{})
 	_ = c.Conn.SetDeadline(time.Now().Add(lingerTime))
 	return true
 }
@@ -148,10 +149,23 @@ func (c *served) claim() bool {
 // tell says so to the client of a claimed connection. Where an answer to it is stuck, that takes
 // until the deadline.
 func (c *served) tell() {
+	defer close(c.told)
 	_, _ = io.WriteString(c.Conn, unread) // a client that is gone needs no answer
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
+}
+
+// Close waits until the client of a refused connection was told why: net/http closes at once what
+// it may not answer, and the client could not tell whether its request was done.
+func (c *served) Close() error {
+	c.mu.Lock()
+	told := c.told
+	c.mu.Unlock()
+	if told != nil {
+		<-told
+	}
+	return c.Conn.Close()
 }
 
 // Write fails once the connection was refused: the client has its answer.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -88,4 +89,26 @@ func TestWhoeverTheSystemTookInIsToldOfTheEnd(t *testing.T) {
 			t.Errorf("client %d got %v, %v, want an answer with Fleet-Unread", i, resp, err)
 		}
 	}
+}
+
+// net/http closes a connection at once whose request was not begun, which may be before its turn to
+// be told has come.
+func TestARefusedConnectionIsNotClosedBeforeItsClientWasTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		here, there := net.Pipe()
+		defer there.Close()
+		c := &served{Conn: here, draining: &atomic.Bool{}}
+		c.claim()
+		closed := make(chan error)
+		go func() { closed <- c.Close() }()
+		synctest.Wait()
+		go c.tell()
+		got, err := io.ReadAll(io.LimitReader(there, int64(len(unread))))
+		if string(got) != unread {
+			t.Errorf("the client read %q, %v, want that nothing was done", got, err)
+		}
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	})
 }
