@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"sync/atomic"
 )
 
@@ -46,7 +47,7 @@ func newCall(line []byte) *call { return &call{line: line, sent: make(chan struc
 // begin gives the call a context of its own, which finish ends.
 func (c *call) begin(root context.Context) {
 	ctx, cancel := context.WithCancelCause(root)
-	c.ctx, c.cancel = c.route.traced(ctx), cancel
+	c.ctx, c.cancel = c.route.traced(ctx, c.markSent), cancel
 }
 
 func (c *call) ask(id []byte) {
@@ -103,22 +104,7 @@ func (c *call) done() bool {
 	return true
 }
 
-// body is the call's line as the body of one attempt. Read to its end, it marks the call sent.
-type body struct {
-	bytes.Reader
-	call *call
-}
-
-func (c *call) body() *body {
-	b := &body{call: c}
-	b.Reset(c.line)
-	return b
-}
-
-// Close marks the call sent unless the attempt gave up before it had read the whole line.
-func (b *body) Close() error {
-	if b.Len() == 0 {
-		b.call.markSent()
-	}
-	return nil
-}
+// body is the call's line as the body of one attempt, of a kind that net/http knows to be in memory:
+// it writes head and body at once then. In two writes, the second may meet a connection that the
+// ship has closed after the first, and nobody could tell what of it was read.
+func (c *call) body() io.ReadCloser { return io.NopCloser(bytes.NewReader(c.line)) }

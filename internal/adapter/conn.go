@@ -58,9 +58,9 @@ type route struct {
 	writes int64 // on the connection, before this attempt
 }
 
-// traced makes net/http tell the route. A connection that waited in the pool is looked at before
-// it is written to.
-func (r *route) traced(ctx context.Context) context.Context {
+// traced makes net/http tell the route, and call sent once an attempt was written. A connection
+// that waited in the pool is looked at before it is written to.
+func (r *route) traced(ctx context.Context, sent func()) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(got httptrace.GotConnInfo) {
 			c, ok := got.Conn.(*conn)
@@ -69,6 +69,11 @@ func (r *route) traced(ctx context.Context) context.Context {
 			}
 			c.look.Store(got.Reused || got.WasIdle)
 			r.conn, r.writes = c, c.writes.Load()
+		},
+		WroteRequest: func(wrote httptrace.WroteRequestInfo) {
+			if wrote.Err == nil {
+				sent()
+			}
 		},
 	})
 }
