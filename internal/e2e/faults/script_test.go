@@ -69,7 +69,8 @@ func (h *harness) work() {
 		}
 		a := h.do(r, s.kind)
 		if s.cancel > 0 {
-			cancelling.Go(func() { time.Sleep(s.cancel); r.cancel(a) })
+			asked := r // which may be replaced before its time to cancel comes
+			cancelling.Go(func() { time.Sleep(s.cancel); asked.cancel(a) })
 		}
 		if s.wait {
 			h.wait(r, a)
