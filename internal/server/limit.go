@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"strconv"
 	"sync"
@@ -14,12 +15,15 @@ import (
 // An adapter has 64 requests in flight at most, and an agent makes a few in a second.
 const (
 	maxInFlight = 128
-	// Beside others a workspace has so many requests a second, and may save up a second's worth.
-	// By itself it has as many as the machine can do.
+	// Beside others a workspace has so many requests a second, and may save up as many as an adapter
+	// has in flight: more at once would be a wave that the siblings wait for. By itself it has as many
+	// as the machine can do.
 	requestsPerSecond = 500
+	savedUp           = 64 * time.Second / requestsPerSecond
 	companyTime       = time.Minute // since another's last request
 	longestTurn       = time.Second
-	// A refusal takes its time, or refusing would be what slows the siblings.
+	// A refusal takes its time, or refusing would be what slows the siblings; and up to as much again,
+	// or those who were refused together would come back together.
 	refusalPause = time.Second
 )
 
@@ -57,7 +61,7 @@ func (l *limits) enter(id atlas.ID, now time.Time) (s *share, wait time.Duration
 	if now.Sub(l.otherAt) > companyTime {
 		s.next = time.Time{}
 	}
-	if saved := now.Add(-time.Second); s.next.Before(saved) {
+	if saved := now.Add(-savedUp); s.next.Before(saved) {
 		s.next = saved
 	}
 	wait = s.next.Sub(now)
@@ -86,7 +90,7 @@ func (l *limits) drop(id atlas.ID) {
 func (s *Server) limited(w http.ResponseWriter, r *http.Request, id atlas.ID, next func()) {
 	share, wait, ok := s.limits.enter(id, time.Now())
 	if !ok {
-		pause(r.Context(), refusalPause)
+		pause(r.Context(), refusalPause+rand.N(refusalPause))
 		w.Header()["Retry-After"] = []string{strconv.Itoa(int(refusalPause.Seconds()))}
 		w.Header()["Connection"] = []string{"close"}
 		refuseHTTP(w, http.StatusTooManyRequests, "rate_limited: this workspace has too many requests in flight, and nothing was done for this one. "+

@@ -19,11 +19,10 @@ import (
 )
 
 // By what factor a crowd may slow the calls of others, half of them and one in a hundred. Alone,
-// half of the calls take less than a millisecond, of which a busy machine makes many; and the crowd
-// itself needs processors. Calls that queue up behind it take hundreds of times as long.
+// half of the calls take less than a millisecond, of which a busy machine makes many.
 const (
 	mostSlower        = 3
-	mostSlowerAtWorst = 60
+	mostSlowerAtWorst = 12
 )
 
 // crowd is many clients at once. It keeps what they opened until it is over.
