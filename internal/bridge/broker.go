@@ -39,6 +39,8 @@ type Config struct {
 	// Embedded lets the process's own ship in, see Broker.Local.
 	Embedded bool
 	Logger   *slog.Logger
+
+	now func() moment // nil: bootClock
 }
 
 // Broker does, for ships that may, what their agents ask. It is safe for concurrent use.
@@ -80,6 +82,9 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 		return nil, err
 	}
 	b.forges.store = b.desk.store
+	if c.now != nil {
+		b.desk.store.now = c.now
+	}
 	if err := b.prepare(); err != nil {
 		return nil, errors.Join(err, b.desk.close())
 	}

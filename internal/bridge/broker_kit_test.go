@@ -212,6 +212,7 @@ func configOf(t testing.TB, dir string, f Provider, log *logBuffer) Config {
 		}},
 		Credentials: credentials, Dir: dir, Embedded: true,
 		Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		now:    func() moment { return moment{} }, // a time that is made up can't be read off the machine
 	}
 }
 

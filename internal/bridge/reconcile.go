@@ -127,7 +127,7 @@ func (b *Broker) reconcileLater() error {
 		defer b.work.Done()
 		defer cancel()
 		for _, i := range open {
-			if time.Since(i.StartedAt) > intentLife || ctx.Err() != nil {
+			if b.desk.store.age(i) > intentLife || ctx.Err() != nil {
 				continue
 			}
 			if err := b.reconcile(ctx, i); err != nil {

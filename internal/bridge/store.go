@@ -25,7 +25,10 @@ var errStoreInUse = errors.New("bridge.db is in use by another process")
 
 // store is the bridge's memory: grants, writes, the key of cursors, and how far the audit has
 // come. Every change is on disk when its call returns. It is safe for concurrent use.
-type store struct{ db *bolt.DB }
+type store struct {
+	db  *bolt.DB
+	now func() moment
+}
 
 // The buckets.
 const (
@@ -55,7 +58,7 @@ func openStore(dir string, patience time.Duration) (*store, error) {
 		return nil, err
 	}
 	path := filepath.Join(dir, storeFile)
-	s := &store{}
+	s := &store{now: bootClock()}
 	var file *os.File
 	err := carefully(func() (err error) {
 		s.db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: patience, OpenFile: func(path string, flag int, mode os.FileMode) (*os.File, error) {

@@ -46,6 +46,7 @@ type intent struct {
 	Signer     string        `json:"signer,omitempty"` // who sent it, see Guard.Signer; "": not known
 	RequestID  string        `json:"request_id"`
 	StartedAt  time.Time     `json:"started_at"`            // by our clock
+	Began      moment        `json:"began,omitzero"`        // by a clock that nobody sets, see age
 	NoticedAt  time.Time     `json:"noticed_at,omitzero"`   // when StartedAt was seen to lie in the future, see age
 	Behind     time.Duration `json:"behind,omitempty"`      // the forge's clock when it was sent
 	ClockKnown bool          `json:"clock_known,omitempty"` // Behind was measured by the process that sent it
@@ -61,7 +62,7 @@ func (i *intent) undecided() bool { return i.State == intentStarted || i.State =
 func (s *store) begin(i *intent, head auditHead) error {
 	i.Line = head.Seq
 	return s.db.Update(func(tx *bolt.Tx) error {
-		if err := prune(tx, i.StartedAt.Add(-intentLife)); err != nil {
+		if err := s.prune(tx); err != nil {
 			return err
 		}
 		if err := tx.Bucket([]byte(bucketKeys)).Put([]byte(i.KeyHash), []byte(i.ID+i.Payload)); err != nil {
@@ -155,7 +156,7 @@ func eachIntent(tx *bolt.Tx, visit func(*intent) error) error {
 }
 
 // prune forgets the oldest intents once their time is over, whatever became of them.
-func prune(tx *bolt.Tx, before time.Time) error {
+func (s *store) prune(tx *bolt.Tx) error {
 	intents := tx.Bucket([]byte(bucketIntents))
 	var old []*intent
 	cursor := intents.Cursor()
@@ -164,7 +165,7 @@ func prune(tx *bolt.Tx, before time.Time) error {
 		if err := json.Unmarshal(raw, &i); err != nil {
 			return err
 		}
-		if i.StartedAt.After(before) {
+		if s.age(&i) < intentLife {
 			break
 		}
 		old = append(old, &i)

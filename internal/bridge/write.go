@@ -20,6 +20,7 @@ const (
 // while it is under way waits for it and gets its outcome.
 func (b *Broker) write(ctx context.Context, c *order) (json.RawMessage, error) {
 	i := c.intent()
+	i.Began = b.desk.store.now()
 	i.Path = c.resource()
 	leave, err := b.turns.take(ctx, "key "+i.KeyHash)
 	if err != nil {
@@ -56,7 +57,7 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 	if err := b.desk.store.notice(earlier); err != nil {
 		return nil, internal(err)
 	}
-	if earlier != nil && (earlier.undecided() || earlier.recent(i.Path)) {
+	if earlier != nil && (earlier.undecided() || b.recent(earlier, i.Path)) {
 		answer, decided, err := b.sameWords(ctx, c, i, earlier)
 		if decided || err != nil {
 			return answer, err
@@ -69,8 +70,8 @@ func (b *Broker) writeContent(ctx context.Context, c *order, i *intent) (json.Ra
 }
 
 // recent says that i, which was posted to the repository at path, stands for the same words there.
-func (i *intent) recent(path string) bool {
-	return i.State == intentDone && i.Path == path && i.age() < duplicateTime
+func (b *Broker) recent(i *intent, path string) bool {
+	return i.State == intentDone && i.Path == path && b.desk.store.age(i) < duplicateTime
 }
 
 // again answers a key that was used before.
@@ -112,7 +113,7 @@ func (b *Broker) again(ctx context.Context, c *order, i, earlier *intent) (json.
 func (b *Broker) sameWords(ctx context.Context, c *order, i, earlier *intent) (answer json.RawMessage, decided bool, err error) {
 	if earlier.undecided() && earlier.Path == i.Path {
 		absent := b.look(ctx, c.forge, c.repo, earlier, 1)
-		if absent && earlier.age() >= settleTime {
+		if absent && b.desk.store.age(earlier) >= settleTime {
 			return nil, false, nil
 		}
 	}

@@ -39,7 +39,7 @@ func (b *Broker) unknownOutcome(ctx context.Context, c *order, i *intent) error 
 			"if it isn't there, tell a human, who must decide", i.viewer(), why)
 		return e
 	}
-	e.RetryAfterSeconds = max(int((settleTime-max(i.age(), 0))/time.Second), 0)
+	e.RetryAfterSeconds = max(int((settleTime-max(b.desk.store.age(i), 0))/time.Second), 0)
 	e.Hint = fmt.Sprintf("look with %s whether it is there; if it isn't, call again with exactly the same text: the bridge looks once more before it posts", i.viewer())
 	return e
 }

@@ -1,0 +1,5 @@
+//go:build !linux
+
+package bridge
+
+func bootClock() func() moment { return processClock() }
