@@ -40,6 +40,9 @@ type FileApp struct {
 	ID           string // the app's id or its client id
 	Installation int64
 	KeyFile      string
+	// What the tokens are narrowed to; none: all that the installation has. See AppConfig.
+	RepositoryIDs []int64
+	Permissions   map[string]string
 }
 
 // HostCredentials makes the configured credentials, for a CredentialStore. It reads no file.
@@ -52,7 +55,10 @@ func (f *File) HostCredentials() ([]HostCredential, error) {
 			if err != nil {
 				return nil, fmt.Errorf("app for %s: %w", c.Host, err)
 			}
-			app, err := NewApp(AppConfig{API: at, Issuer: c.App.ID, Installation: c.App.Installation, KeyFile: c.App.KeyFile})
+			app, err := NewApp(AppConfig{
+				API: at, Issuer: c.App.ID, Installation: c.App.Installation, KeyFile: c.App.KeyFile,
+				RepositoryIDs: c.App.RepositoryIDs, Permissions: c.App.Permissions,
+			})
 			if err != nil {
 				return nil, fmt.Errorf("app for %s: %w", c.Host, err)
 			}

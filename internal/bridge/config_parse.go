@@ -155,23 +155,6 @@ func (p *configParser) credentials(f *File, n *yaml.Node) {
 	}
 }
 
-func (p *configParser) app(n *yaml.Node, path string) *FileApp {
-	keys := p.mapping(n, path, []string{"id", "installation", "key_file"})
-	app := &FileApp{KeyFile: p.path(keys["key_file"], path+".key_file")}
-	if at := keys["id"]; at != nil {
-		if at.ShortTag() == "!!int" {
-			p.positive(at, path+".id")
-			app.ID = at.Value
-		} else {
-			app.ID = p.text(at, path+".id")
-		}
-	}
-	if at := keys["installation"]; at != nil {
-		app.Installation = p.positive(at, path+".installation")
-	}
-	return app
-}
-
 // checkRepoName holds a key to what a repository may be called in an atlas.
 func checkRepoName(s string) string {
 	switch {

@@ -80,6 +80,7 @@ credentials:
   - { host: ghe.example, file: /x, app: { id: 0, installation: x } }
   - { host: api.github.com, file: /y }
   - just text
+  - { host: git.example, app: { id: 1, installation: 2, key_file: /k, repository_ids: [3, x, 3], permissions: { Issues: read, checks: all } } }
 `))
 	var faults ConfigFaults
 	if !errors.As(err, &faults) {
@@ -94,6 +95,8 @@ credentials:
 		"line 14: credentials[2]: needs either file or app", "line 14: credentials[2].app.id: must be a positive",
 		"line 14: credentials[2].app.installation: must be a positive", "line 14: credentials[2].app.key_file: is missing",
 		"line 15: credentials[3].host: has a credential already, in line 12", "line 16: credentials[4]: must be keys and values",
+		"line 17: credentials[5].app.repository_ids[1]: must be a positive", "line 17: credentials[5].app.repository_ids[2]: stands in the list already",
+		"line 17: credentials[5].app.permissions: a permission is spelled", "line 17: credentials[5].app.permissions.checks: must be one of read, write, admin",
 	}
 	for _, w := range want {
 		if !strings.Contains(err.Error(), w) {
@@ -171,6 +174,24 @@ func documents() (good, bad []map[string]any) {
 	}
 	credential(&good, map[string]any{"host": "github.com", "file": "/f"}, map[string]any{"host": "git.example:8443", "file": "/f"},
 		map[string]any{"host": "[::1]:3000", "file": "/f"}, app(1, 2), app("Iv1.abc", 2))
+	narrowed := func(key string, value any) map[string]any {
+		c := app(1, 2)
+		c["app"].(map[string]any)[key] = value
+		return c
+	}
+	credential(&good, narrowed("repository_ids", []any{1, 22}), narrowed("permissions", map[string]any{"issues": "write", "checks": "read", "x": "admin"}))
+	credential(&bad, narrowed("repository_ids", []any{}), narrowed("repository_ids", []any{0}), narrowed("repository_ids", []any{"1"}),
+		narrowed("repository_ids", []any{1, 1}), narrowed("repository_ids", 1), narrowed("repository_ids", nil), narrowed("repository_ids", []any{1.5}),
+		narrowed("repositories", []any{"widgets"}), narrowed("permissions", map[string]any{}), narrowed("permissions", map[string]any{"issues": "all"}),
+		narrowed("permissions", map[string]any{"Issues": "read"}), narrowed("permissions", map[string]any{"pull-requests": "read"}),
+		narrowed("permissions", map[string]any{"issues": nil}), narrowed("permissions", []any{"issues"}), narrowed("permissions", map[string]any{"": "read"}),
+		narrowed("permissions", map[string]any{strings.Repeat("x", 65): "read"}))
+	many := []any{}
+	for n := range maxAppRepositories {
+		many = append(many, n+1)
+	}
+	credential(&good, narrowed("repository_ids", many))
+	credential(&bad, narrowed("repository_ids", append(many, maxAppRepositories+1)))
 	credential(&bad, map[string]any{"host": "github.com"}, map[string]any{"file": "/f"}, map[string]any{"host": "github.com", "file": "f"},
 		map[string]any{"host": "https://github.com", "file": "/f"}, map[string]any{"host": "", "file": "/f"}, map[string]any{"host": "github.com", "token": "x"},
 		map[string]any{"host": "github.com/x", "file": "/f"}, map[string]any{"host": "u@github.com", "file": "/f"}, map[string]any{"host": ".x", "file": "/f"},

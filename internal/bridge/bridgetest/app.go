@@ -37,6 +37,17 @@ type installation struct {
 	may   map[string]string
 }
 
+// Add puts another repository into the installation with this number.
+func (a *App) Add(installation int64, r *Repo) {
+	a.gh.mu.Lock()
+	defer a.gh.mu.Unlock()
+	for _, i := range a.installs {
+		if i.id == installation {
+			i.repos[r.id] = true
+		}
+	}
+}
+
 // App makes a GitHub App. Its account is "slug[bot]".
 func (g *GitHub) App(slug string) (*App, error) {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
@@ -146,18 +157,33 @@ func mintToken(c *call) reply {
 	may := maps.Clone(i.may)
 	for name, level := range in.Permissions {
 		if have := i.may[name]; have != level && have != "write" {
-			return refuse(http.StatusUnprocessableEntity, "The permissions requested are not granted to this installation.")
+			return ungranted("The permissions requested are not granted to this installation.")
 		}
 	}
 	if in.Permissions != nil {
-		may = in.Permissions
+		may = maps.Clone(in.Permissions)
+		may["metadata"] = "read"
+	}
+	repos := i.repos
+	if in.RepositoryIDs != nil {
+		repos = map[int64]bool{}
+	}
+	for _, id := range in.RepositoryIDs {
+		if repos[id] = i.repos[id]; !repos[id] {
+			return ungranted("There is at least one repository that does not exist or is not accessible to the parent installation.")
+		}
 	}
 	app.minted++
 	t := &Token{
-		gh: c.gh, text: LongToken(), login: app.slug + "[bot]", may: may, install: i, expires: now().Add(app.life),
+		gh: c.gh, text: LongToken(), login: app.slug + "[bot]", may: may, install: i, repos: repos, expires: now().Add(app.life),
 	}
 	c.gh.tokens[t.text] = t
 	return created(object{"token": t.text, "expires_at": when(t.expires), "permissions": may, "repository_selection": "selected"})
+}
+
+// ungranted answers a token's request for more than the installation has.
+func ungranted(message string) reply {
+	return reply{status: http.StatusUnprocessableEntity, body: object{"message": message, "documentation_url": "https://docs.github.com/rest"}}
 }
 
 // LongToken makes the text of an installation token as they are since 2026: 520 characters, with

@@ -13,6 +13,7 @@ type Token struct {
 	// may is what a fine-grained or an installation's token may, such as issues: write. nil: everything.
 	may     map[string]string
 	install *installation
+	repos   map[int64]bool // of an installation's token
 	expires time.Time // zero: never
 	revoked bool
 }
@@ -104,5 +105,5 @@ func (t *Token) sees(r *Repo) bool {
 	if t.install == nil {
 		return !r.private || r.readers == nil || r.readers[t.login]
 	}
-	return t.install.repos[r.id]
+	return t.repos[r.id]
 }
