@@ -1,7 +1,6 @@
 package adapter_test
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -12,16 +11,14 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"fleet/internal/adapter"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/talk"
 	"fleet/internal/token"
 )
 
@@ -106,7 +103,7 @@ func FuzzStdin(f *testing.F) {
 		}
 		at := int(far) % (len(ends) + 1) // the last one is outside every workspace
 		secret := token.Mint().Reveal()
-		var out, said guardedBuffer
+		var out, said talk.Words
 		ended := make(chan int, 1)
 		go func() {
 			ended <- adapter.Run(context.Background(), fuzzConfig(input, size, at, len(ends), port, secret, &out, &said))
@@ -164,48 +161,16 @@ type pieces struct {
 
 func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.size)]) }
 
-// guardedBuffer may be written and read at once.
-type guardedBuffer struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *guardedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *guardedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
-}
-
 // stdinSeeds are what real clients wrote, each talk whole, and what is easily read amiss.
 func stdinSeeds(t testing.TB) []string {
 	t.Helper()
-	files, err := filepath.Glob("../e2e/testdata/talks/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no captured talks: %v", err)
-	}
 	var seeds []string
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
+	for _, captured := range talk.Captured(t) {
+		whole := ""
+		for _, said := range captured.Messages {
+			whole += said.Body + "\n"
 		}
-		lines := bufio.NewScanner(bytes.NewReader(raw))
-		lines.Buffer(nil, 1<<20)
-		talk := ""
-		for lines.Scan() {
-			var said struct{ Body string }
-			if err := json.Unmarshal(lines.Bytes(), &said); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			talk += said.Body + "\n"
-		}
-		seeds = append(seeds, talk)
+		seeds = append(seeds, whole)
 	}
 	begin := strings.Replace(initialize("0"), "2025-06-18", "2025-03-26", 1) + "\n"
 	one, two := call("1"), call("1.0")

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // A forge whose answer has a long address gets it into the audit, and the bridge never starts again.
@@ -22,7 +23,7 @@ func TestALongAddressInAForgesAnswerDoesNotKeepTheBridgeFromStarting(t *testing.
 		done.URL = "https://github.com/" + strings.Repeat("x", 70_000)
 		return done, nil
 	}
-	c := configOf(t, dir, f, &logBuffer{})
+	c := configOf(t, dir, f, &talk.Words{})
 	b, err := Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -41,7 +42,7 @@ func TestALongAddressInAForgesAnswerDoesNotKeepTheBridgeFromStarting(t *testing.
 // What was refused stands in the audit's last lines, and they can be taken away unseen.
 func TestRefusedLinesAtTheEndOfTheAuditCannotBeTakenAwayUnseen(t *testing.T) {
 	dir := t.TempDir() + "/bridge"
-	c := configOf(t, dir, &fakeForge{}, &logBuffer{})
+	c := configOf(t, dir, &fakeForge{}, &talk.Words{})
 	b, err := Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +93,7 @@ func TestAnEmptyDatabaseBesideAnAuditGivesNobodyEverything(t *testing.T) {
 		},
 		"another bridge's": func(t *testing.T, dir string) {
 			elsewhere := t.TempDir() + "/other"
-			b, err := Open(t.Context(), configOf(t, elsewhere, &fakeForge{}, &logBuffer{}))
+			b, err := Open(t.Context(), configOf(t, elsewhere, &fakeForge{}, &talk.Words{}))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,7 +107,7 @@ func TestAnEmptyDatabaseBesideAnAuditGivesNobodyEverything(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir() + "/bridge"
 			f := &fakeForge{}
-			c := configOf(t, dir, f, &logBuffer{})
+			c := configOf(t, dir, f, &talk.Words{})
 			b, err := Open(t.Context(), c)
 			if err != nil {
 				t.Fatal(err)

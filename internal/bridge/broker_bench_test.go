@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // What an embedded bridge adds to a read that is in its cache.
@@ -29,7 +30,7 @@ func BenchmarkCachedRead(b *testing.B) {
 		}
 		return v, nil
 	}
-	broker, err := Open(b.Context(), configOf(b, b.TempDir()+"/bridge", f, &logBuffer{}))
+	broker, err := Open(b.Context(), configOf(b, b.TempDir()+"/bridge", f, &talk.Words{}))
 	if err != nil {
 		b.Fatal(err)
 	}

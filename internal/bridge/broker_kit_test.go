@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -16,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 const (
@@ -164,24 +164,7 @@ type bench struct {
 	*Broker
 	forge *fakeForge
 	dir   string
-	log   *logBuffer
-}
-
-type logBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *logBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *logBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	log   *talk.Words
 }
 
 // tools is the registry of these tests: two repositories on GitHub, one on no forge, one on a forge
@@ -196,7 +179,7 @@ func tools() map[string]Registered {
 	}
 }
 
-func configOf(t testing.TB, dir string, f Provider, log *logBuffer) Config {
+func configOf(t testing.TB, dir string, f Provider, log *talk.Words) Config {
 	t.Helper()
 	credentials, err := NewCredentialStore(CredentialStoreConfig{
 		Environment: map[string]Secret{"GITHUB_TOKEN": NewSecret(fakeToken)},
@@ -228,7 +211,7 @@ func openBench(t *testing.T, dir string, f *fakeForge, change ...func(*Config)) 
 	if dir == "" {
 		dir = t.TempDir() + "/bridge"
 	}
-	log := &logBuffer{}
+	log := &talk.Words{}
 	c := configOf(t, dir, f, log)
 	for _, one := range change {
 		one(&c)

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // ask sends one request as the ship and gives status and body.
@@ -299,7 +300,7 @@ func TestOperatorsGrantOnTheFilesAndThroughTheSocket(t *testing.T) {
 func TestTwoBridgesDoNotShareADirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := openBench(t, "", &fakeForge{})
-		_, err := Open(t.Context(), configOf(t, b.dir, &fakeForge{}, &logBuffer{}))
+		_, err := Open(t.Context(), configOf(t, b.dir, &fakeForge{}, &talk.Words{}))
 		if err == nil || !strings.Contains(err.Error(), "running") {
 			t.Errorf("Open = %v, want that one is running", err)
 		}
@@ -327,7 +328,7 @@ func TestFilesThatOthersCanOpenAreRefused(t *testing.T) {
 			if err := spoil(b.dir); err != nil {
 				t.Fatal(err)
 			}
-			if again, err := Open(t.Context(), configOf(t, b.dir, &fakeForge{}, &logBuffer{})); err == nil {
+			if again, err := Open(t.Context(), configOf(t, b.dir, &fakeForge{}, &talk.Words{})); err == nil {
 				t.Errorf("Open took it; Close: %v", again.Close())
 			}
 		})

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // slowFinder looks for as long as it may.
@@ -27,7 +28,7 @@ func TestALookForEarlierWritesDoesNotHoldUpTheEnd(t *testing.T) {
 		if err := b.Close(); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Open(t.Context(), configOf(t, b.dir, slowFinder{f}, &logBuffer{}))
+		again, err := Open(t.Context(), configOf(t, b.dir, slowFinder{f}, &talk.Words{}))
 		if err != nil {
 			t.Fatal(err)
 		}

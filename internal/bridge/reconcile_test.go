@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // fileForge is a forge whose posts lie in a file, so that they outlive the process that posts.
@@ -97,7 +98,7 @@ func TestABridgeKilledBetweenSendingAndRecordingPostsOnce(t *testing.T) {
 	if !errors.As(err, &exit) || exit.Sys().(syscall.WaitStatus).Signal() != syscall.SIGKILL || len(f.all()) != 1 {
 		t.Fatalf("the child ended with %v after %d posts, want killed after one:\n%s", err, len(f.all()), out)
 	}
-	log := &logBuffer{}
+	log := &talk.Words{}
 	b, err := Open(t.Context(), configOf(t, filepath.Join(dir, "bridge"), f, log))
 	if err != nil {
 		t.Fatal(err)
@@ -115,7 +116,7 @@ func TestABridgeKilledBetweenSendingAndRecordingPostsOnce(t *testing.T) {
 // die is the process that is killed.
 func die(t *testing.T, dir string) {
 	f := dyingForge{&fileForge{path: filepath.Join(dir, "posts")}}
-	b, err := Open(t.Context(), configOf(t, filepath.Join(dir, "bridge"), f, &logBuffer{}))
+	b, err := Open(t.Context(), configOf(t, filepath.Join(dir, "bridge"), f, &talk.Words{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,13 +5,15 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"fleet/internal/e2e/talk"
 )
 
 // A database that a crash or a full disk has damaged is said to be damaged, wherever it was hit. A
 // page that isn't in use may be lost unseen.
 func TestADatabaseIsFoundDamagedWhereverItIs(t *testing.T) {
 	dir := t.TempDir() + "/bridge"
-	c := configOf(t, dir, &fakeForge{}, &logBuffer{})
+	c := configOf(t, dir, &fakeForge{}, &talk.Words{})
 	b, err := Open(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)

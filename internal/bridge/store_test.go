@@ -11,6 +11,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // counts gives how many entries each bucket of writes has.
@@ -110,7 +111,7 @@ func TestADamagedDatabaseIsAnErrorAndNoPanic(t *testing.T) {
 			if err := os.WriteFile(path, damage(raw), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			broken, err := Open(t.Context(), configOf(t, b.dir, f, &logBuffer{}))
+			broken, err := Open(t.Context(), configOf(t, b.dir, f, &talk.Words{}))
 			if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "move it away") {
 				t.Errorf("Open = %v, want an error that names the file and what to do", err)
 			}

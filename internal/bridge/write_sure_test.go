@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // A's comment was posted and nobody could look for it; B's, of the same words, was lost for
@@ -74,7 +75,7 @@ func TestAClockPutRightAfterACrashDoesNotPostTwice(t *testing.T) {
 	i.StartedAt = truth.Add(ahead).UTC()
 	i.KeyHash, i.Content = hashOf(i.Ship, i.Repo, r.Key), i.contentHash()
 	f := &timedForge{fakeForge: &fakeForge{}, postedAt: truth}
-	log := &logBuffer{}
+	log := &talk.Words{}
 	c := configOf(t, dir, f, log)
 	store, err := openStore(dir, time.Second)
 	if err != nil {

@@ -1,17 +1,16 @@
 package server
 
 import (
-	"bufio"
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/talk"
 )
 
 // tokenLine stands in seeds and inputs for the header with alpha's token, which is a new one in
@@ -40,47 +39,21 @@ func (s seed) wire() string {
 // talks are the requests that real clients sent, by HTTP and by standard input.
 func talks(t testing.TB) []seed {
 	t.Helper()
-	files, err := filepath.Glob("../e2e/testdata/talks/*.jsonl")
-	if err != nil || len(files) == 0 {
-		t.Fatalf("no captured talks: %v", err)
-	}
 	var found []seed
-	for _, file := range files {
-		raw, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		lines := bufio.NewScanner(bytes.NewReader(raw))
-		lines.Buffer(nil, 1<<20)
-		for lines.Scan() {
-			found = append(found, talked(t, file, lines.Bytes()))
-		}
-		if err := lines.Err(); err != nil {
-			t.Fatalf("%s: %v", file, err)
+	for _, captured := range talk.Captured(t) {
+		for _, said := range captured.Messages {
+			found = append(found, talked(said))
 		}
 	}
 	return found
 }
 
-func talked(t testing.TB, file string, line []byte) seed {
-	t.Helper()
-	var said struct {
-		Method, Body string
-		Header       map[string]string
-	}
-	if err := json.Unmarshal(line, &said); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+func talked(said talk.Message) seed {
 	if said.Method == "" {
 		return seed{posted(), said.Body}
 	}
 	head := said.Method + " " + alpha.MCPPath() + " HTTP/1.1\r\nHost: 127.0.0.1"
-	names := make([]string, 0, len(said.Header))
-	for name := range said.Header {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(said.Header)) {
 		head += "\r\n" + name + ": " + said.Header[name]
 	}
 	return seed{head + "\r\n", said.Body}
@@ -144,9 +117,7 @@ func (p *port) forget() {
 	p.events.mu.Lock()
 	p.events.events = nil
 	p.events.mu.Unlock()
-	p.log.mu.Lock()
-	p.log.out.Reset()
-	p.log.mu.Unlock()
+	p.log.Forget()
 }
 
 // kept holds an answer to say nothing of the sibling and no token that the client did not send

@@ -16,6 +16,7 @@ import (
 	"fleet/api"
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/talk"
 	"fleet/internal/token"
 )
 
@@ -30,7 +31,7 @@ type port struct {
 	server     *Server
 	workspaces *memory
 	events     *recorder
-	log        *buffer
+	log        *talk.Words
 	base       string
 	client     *http.Client
 	stop       func() error
@@ -39,7 +40,7 @@ type port struct {
 // open starts a port; change may alter the configuration and the server before it serves.
 func open(t testing.TB, change ...func(*Config)) *port {
 	t.Helper()
-	p := &port{t: t, workspaces: newMemory(), events: &recorder{}, log: &buffer{}}
+	p := &port{t: t, workspaces: newMemory(), events: &recorder{}, log: &talk.Words{}}
 	logger := slog.New(slog.NewTextHandler(p.log, nil))
 	p.workspaces.book = agent.NewBook(p.workspaces, p.events, logger)
 	c := Config{
@@ -316,24 +317,6 @@ func (r *recorder) of(kind string) []api.Event {
 		}
 	}
 	return found
-}
-
-// buffer is a log that can be read while it is written.
-type buffer struct {
-	mu  sync.Mutex
-	out bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.out.String()
 }
 
 // eventually polls until ok holds, and gives up after a generous while.

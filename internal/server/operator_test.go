@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/talk"
 )
 
 // hungShip is a Client whose ship takes requests and answers none, in a bubble's time.
@@ -84,7 +85,7 @@ func TestACallersOwnDeadlineIsItsOwnError(t *testing.T) {
 type unfit struct{ At time.Time }
 
 func TestAnAnswerThatCannotBeEncodedIsAnError(t *testing.T) {
-	var log buffer
+	var log talk.Words
 	o := &Operator{Logger: slog.New(slog.NewTextHandler(&log, nil))}
 	w := httptest.NewRecorder()
 	method(o, func(context.Context, api.Empty) (unfit, error) {

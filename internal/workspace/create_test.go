@@ -11,31 +11,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/talk"
 	"fleet/internal/workspace"
 )
-
-// says collects progress; it is safe to read while Create writes.
-type says struct {
-	mu  sync.Mutex
-	buf bytes.Buffer
-}
-
-func (s *says) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.Write(p)
-}
-
-func (s *says) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.buf.String()
-}
 
 func TestCreateClonesWhatWasAskedFor(t *testing.T) {
 	t.Parallel()
@@ -59,7 +41,7 @@ func TestCreateClonesWhatWasAskedFor(t *testing.T) {
 	}
 	for what, c := range cases {
 		w := id(t, "r/"+what)
-		progress := &says{}
+		progress := &talk.Words{}
 		got, err := f.Create(t.Context(), w, c.o, progress)
 		if err != nil {
 			t.Errorf("%s: %v", what, err)
@@ -208,7 +190,7 @@ func TestACloneNeverAsks(t *testing.T) {
 	f.open(t)
 	for _, path := range []string{"/plain/x.git", "/masked/x.git"} {
 		f.atlas.Repos["r"] = atlas.Repo{URL: remote.URL + path, Forge: "none"}
-		progress := &says{}
+		progress := &talk.Words{}
 		_, err := f.Create(t.Context(), id(t, "r/a"), workspace.CreateOptions{}, progress)
 		wantError(t, "Create from "+path, err, api.Unauthenticated, "credentials_needed", "credential helper")
 		if text := err.(*api.Error).Text() + progress.String(); strings.Contains(text, "sesame") {
@@ -229,7 +211,7 @@ func TestWhatGitSaysIsCleaned(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("PATH", dir)
-	progress := &says{}
+	progress := &talk.Words{}
 	_, err := f.Create(t.Context(), id(t, "r/a"), workspace.CreateOptions{}, progress)
 	wantError(t, "Create", err, api.Unavailable, "clone_failed", "git ls-remote")
 	if got, want := progress.String(), "remote: [2Jhello\nfatal: cannot reach https://[redacted]@localhost/x\n"; got != want {
@@ -251,7 +233,7 @@ func TestACanceledCloneLeavesNothing(t *testing.T) {
 	t.Cleanup(func() { close(release); remote.Close() })
 	f.atlas.Repos["slow"] = atlas.Repo{URL: remote.URL + "/x.git", Forge: "none"}
 	ctx, cancel := context.WithCancel(t.Context())
-	progress := &says{}
+	progress := &talk.Words{}
 	failed := make(chan error, 1)
 	go func() {
 		_, err := f.Create(ctx, id(t, "slow/a"), workspace.CreateOptions{}, progress)

@@ -18,6 +18,7 @@ import (
 	"fleet/internal/bridge"
 	"fleet/internal/bridge/bridgetest"
 	"fleet/internal/bridge/github"
+	"fleet/internal/e2e/talk"
 )
 
 // scene is a forge, the repository acme/widgets on it, and a bridge that serves it as "widgets".
@@ -27,7 +28,7 @@ type scene struct {
 	repo   *bridgetest.Repo
 	broker *bridge.Broker
 	caller bridge.Caller
-	log    *buffer
+	log    *talk.Words
 	dir    string
 	config bridge.Config
 }
@@ -56,7 +57,7 @@ func waiting(t *testing.T, stories map[string]func(s *scene)) {
 func newScene(t *testing.T) *scene {
 	t.Helper()
 	gh := bridgetest.NewGitHub(t)
-	s := &scene{T: t, gh: gh, repo: gh.Repo("acme/widgets"), log: &buffer{}, dir: filepath.Join(tempDir(t), "bridge")}
+	s := &scene{T: t, gh: gh, repo: gh.Repo("acme/widgets"), log: &talk.Words{}, dir: filepath.Join(tempDir(t), "bridge")}
 	s.open(gh.Token())
 	return s
 }
@@ -209,22 +210,4 @@ func checksOf(number int) bridge.Request {
 
 func logsOf(number int) bridge.Request {
 	return bridge.Request{Op: bridge.OpFailedLogs, Target: api.Target{Pull: number}}
-}
-
-// buffer is a log that may be written while it is read.
-type buffer struct {
-	mu   sync.Mutex
-	data bytes.Buffer
-}
-
-func (b *buffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.data.Write(p)
-}
-
-func (b *buffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.data.String()
 }

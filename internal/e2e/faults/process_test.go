@@ -10,6 +10,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"fleet/internal/e2e/talk"
 )
 
 // patience bounds every wait for something that nothing breaks any more.
@@ -17,22 +19,8 @@ const patience = 30 * time.Second
 
 // words collects what a program says, from several goroutines.
 type words struct {
-	who  string
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write makes words a process's output.
-func (w *words) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-func (w *words) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
+	talk.Words
+	who string
 }
 
 // daemon is ship or bridge. One fault at a time has its turn.

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fleet/internal/e2e/shipyard"
+	"fleet/internal/e2e/talk"
 )
 
 // adapter is an agent-mcp as a harness starts it.
@@ -20,14 +21,14 @@ type adapter struct {
 	cmd    *exec.Cmd
 	in     io.WriteCloser
 	lines  chan string
-	stderr *shipyard.Words
+	stderr *talk.Words
 	next   int
 }
 
 // startAdapter starts agent-mcp in dir with exactly the environment env.
 func startAdapter(t *testing.T, dir string, env []string) *adapter {
 	t.Helper()
-	a := &adapter{cmd: exec.Command(shipyard.Built("agent-mcp")), lines: make(chan string, 1000), stderr: &shipyard.Words{}, next: 1000}
+	a := &adapter{cmd: exec.Command(shipyard.Built("agent-mcp")), lines: make(chan string, 1000), stderr: &talk.Words{}, next: 1000}
 	a.cmd.Dir, a.cmd.Env, a.cmd.Stderr = dir, env, a.stderr
 	in, err := a.cmd.StdinPipe()
 	if err != nil {

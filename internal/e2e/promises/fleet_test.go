@@ -17,6 +17,7 @@ import (
 	"fleet/api"
 	"fleet/internal/atlas"
 	"fleet/internal/e2e/shipyard"
+	"fleet/internal/e2e/talk"
 )
 
 // fleet is an atlas of one test's own: its home, its repository "r" to clone, its ship and tmux.
@@ -26,7 +27,7 @@ type fleet struct {
 	origin string // what "r" is cloned from
 	env    []string
 	daemon *shipyard.Daemon
-	said   *shipyard.Words // all that ship commands printed
+	said   *talk.Words // all that ship commands printed
 }
 
 // newFleet makes an atlas with the repository "r". env comes on top of what every program of the
@@ -34,7 +35,7 @@ type fleet struct {
 func newFleet(t *testing.T, env ...string) *fleet {
 	t.Helper()
 	dir := shipyard.Dir(t)
-	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), origin: filepath.Join(dir, "src", "r"), said: &shipyard.Words{}}
+	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), origin: filepath.Join(dir, "src", "r"), said: &talk.Words{}}
 	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
 		"HOME=" + dir, "PATH=" + shipyard.Built() + ":" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", "TERM=xterm", shipyard.QuickEnd,

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"fleet/internal/e2e/shipyard"
+	"fleet/internal/e2e/talk"
 )
 
 // impostor listens where a token might be sent to, and keeps every byte.
 type impostor struct {
 	listener net.Listener
 	port     int
-	heard    *shipyard.Words
+	heard    *talk.Words
 }
 
 func listen(t *testing.T, port int) *impostor {
@@ -27,7 +28,7 @@ func listen(t *testing.T, port int) *impostor {
 }
 
 func pose(t *testing.T, l net.Listener) *impostor {
-	i := &impostor{listener: l, port: l.Addr().(*net.TCPAddr).Port, heard: &shipyard.Words{}}
+	i := &impostor{listener: l, port: l.Addr().(*net.TCPAddr).Port, heard: &talk.Words{}}
 	t.Cleanup(func() { _ = l.Close() })
 	go i.accept()
 	return i

@@ -4,36 +4,17 @@ import (
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/talk"
 )
-
-// Words collects what a program says. The zero value is ready, for several goroutines.
-type Words struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-// Write makes Words a process's output.
-func (w *Words) Write(p []byte) (int, error) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.Write(p)
-}
-
-// String is all that was said so far.
-func (w *Words) String() string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.text.String()
-}
 
 // Daemon is a "ship serve" or "ship bridge serve" in the foreground. Whoever launches it ends it.
 type Daemon struct {
 	cmd   *exec.Cmd
-	said  Words
+	said  talk.Words
 	ended chan struct{} // closed once it has been waited for
 }
 
