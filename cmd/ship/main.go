@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"regexp"
 	"strings"
 	"syscall"
 
@@ -93,10 +92,6 @@ func works(f func(cmd *cobra.Command, args []string) error) func(*cobra.Command,
 	}
 }
 
-// breaks is what parts lines and columns, and the blanks around it. Other blanks stay as they are:
-// some are of a name.
-const breaks = `\s*[\t\n\v\f\r\x{85}\x{2028}\x{2029}]\s*`
-
 // oneLine says what happened and what to do next, in one line and without the terminal's
 // control characters. Errors that were joined stand one after the other.
 func oneLine(err error) string {
@@ -118,7 +113,27 @@ func oneLine(err error) string {
 		}
 		text = strings.Replace(text, e.Error(), said, 1)
 	}
-	return clean(regexp.MustCompile(breaks).ReplaceAllString(strings.TrimSpace(text), " "))
+	return clean(unbroken(text))
+}
+
+// unbroken puts one blank in the place of what parts lines and columns and of the blanks around it.
+// Other blanks stay as they are: some are of a name.
+func unbroken(text string) string {
+	var parts []string
+	for part := range strings.FieldsFuncSeq(strings.TrimSpace(text), isBreak) {
+		if part = strings.Trim(part, " "); part != "" {
+			parts = append(parts, part)
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+func isBreak(r rune) bool {
+	switch r {
+	case '\t', '\n', '\v', '\f', '\r', '\u0085', '\u2028', '\u2029':
+		return true
+	}
+	return false
 }
 
 // hint adds to err what to do next.

@@ -44,6 +44,16 @@ func TestAnErrorIsOneLineThatSaysWhatToDoNext(t *testing.T) {
 	if got, want := oneLine(fmt.Errorf("clone: %w", err)), "clone: no workspace is called a/b; next: ship create a/b"; got != want {
 		t.Errorf("oneLine of a wrapped error = %q, want %q", got, want)
 	}
+	for text, want := range map[string]string{
+		" a\n\t b \r\n\nc\n":          "a b c",
+		"a \v b\u0085c\u2028 \u2029d": "a b c d",
+		"a  b\u00a0 c ":               "a  b\u00a0 c", // blanks that may be a name's
+		"\n ":                         "",
+	} {
+		if got := oneLine(errors.New(text)); got != want {
+			t.Errorf("oneLine(%q) = %q, want %q", text, got, want)
+		}
+	}
 }
 
 func TestThoseWhoWaitForAPersonComeFirstTheLongestWaitAtTheTop(t *testing.T) {
