@@ -17,7 +17,9 @@ type Resolved struct {
 	Ref    string `json:"ref,omitempty"`
 	Branch string `json:"branch,omitempty"`
 	SHA    string `json:"sha"`
-	Note   string `json:"note,omitempty"` // such as: the workspace is ahead of what was pushed
+	// Author is the pull request's, where Pull is set.
+	Author *Author `json:"author,omitempty"`
+	Note   string  `json:"note,omitempty"` // such as: the workspace is ahead of what was pushed
 }
 
 // Buckets of checks.
@@ -42,6 +44,7 @@ type Checks struct {
 	Truncated  bool           `json:"truncated"`
 	NextCursor string         `json:"next_cursor,omitempty"`
 	Incomplete []string       `json:"incomplete,omitempty"`
+	Withheld   string         `json:"withheld,omitempty"` // as in List
 	Age        *Age           `json:"age,omitempty"`
 }
 
@@ -68,6 +71,7 @@ type FailedLogs struct {
 	Truncated  bool        `json:"truncated"`
 	NextCursor string      `json:"next_cursor,omitempty"`
 	Incomplete []string    `json:"incomplete,omitempty"`
+	Withheld   string      `json:"withheld,omitempty"` // as in List
 	Age        *Age        `json:"age,omitempty"`
 }
 

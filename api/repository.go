@@ -42,6 +42,7 @@ type List[T any] struct {
 	Total      *int   `json:"total,omitempty"` // only where the forge tells
 	Truncated  bool   `json:"truncated"`       // there is more: follow NextCursor
 	NextCursor string `json:"next_cursor,omitempty"`
+	Withheld   string `json:"withheld,omitempty"` // what is withheld from agents, why, and what a human can do
 	Age        *Age   `json:"age,omitempty"`
 }
 
@@ -114,6 +115,7 @@ type Thread struct {
 	Truncated  bool      `json:"truncated"`
 	NextCursor string    `json:"next_cursor,omitempty"`
 	Incomplete []string  `json:"incomplete,omitempty"` // what could not be read, and why
+	Withheld   string    `json:"withheld,omitempty"`   // as in List
 	Age        *Age      `json:"age,omitempty"`
 }
 

@@ -26,6 +26,7 @@ type order struct {
 	ship   Secret
 	grant  grant
 	repo   Repo
+	policy Policy
 	forge  *forge
 	signed string // id of the forge's credential
 	signer string // see Guard.Signer: what one token sees, another one may not
@@ -70,6 +71,9 @@ func (b *Broker) answer(ctx context.Context, c *order) (json.RawMessage, error) 
 		if err == nil {
 			err = b.allowed(c) // it may have taken a while
 		}
+		if err == nil {
+			err = b.samePolicy(c)
+		}
 		return answer, err
 	}
 	// A write, once begun, runs to its record, whatever becomes of who asked.
@@ -96,6 +100,7 @@ func (b *Broker) admit(ctx context.Context, c *order) error {
 	if c.repo, err = registered.repo(c.Repo); err != nil {
 		return err
 	}
+	c.policy = registered.Policy
 	if c.forge, err = b.forges.at(registered.Forge, c.repo.APIURL); err != nil {
 		return err
 	}

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -50,7 +51,7 @@ func TestAWholeConfigIsUnderstood(t *testing.T) {
 	if f.Listen != "0.0.0.0:4701" || *f.TLS != (TLSFiles{"/etc/fleet/cert.pem", "/etc/fleet/key.pem"}) || f.Dir != "/var/lib/fleet-bridge" || len(f.Repos) != 3 {
 		t.Errorf("%+v", f)
 	}
-	if f.Repos["gadgets"] != (Registered{"github", "git@ghe.example:acme/gadgets", "https://ghe.example/api/v3"}) {
+	if want := (Registered{Forge: "github", URL: "git@ghe.example:acme/gadgets", APIURL: "https://ghe.example/api/v3"}); !reflect.DeepEqual(f.Repos["gadgets"], want) {
 		t.Errorf("gadgets: %+v", f.Repos["gadgets"])
 	}
 	all, err := f.HostCredentials()

@@ -20,13 +20,14 @@ const (
 )
 
 // readKey names what a read is of. Two requests with the same key get the same answer: what a
-// credential may see is part of it, and nothing of the ship or workspace.
+// credential may see is part of it, and what agents may, and nothing of the ship or workspace.
 type readKey struct {
 	credential string
 	repo       string // forge, API address and path
 	op         string
 	number     int    // of an issue or pull request
 	rest       string // state, commit, target and cursor
+	policy     string // see Policy.readKey
 }
 
 // entry is an answer, in the cache as a rule. Its value is never changed.

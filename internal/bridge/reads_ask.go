@@ -71,31 +71,25 @@ func (b *Broker) sameRepository(ctx context.Context, c *order) error {
 // readCommit answers what is asked of a commit: of the one that the first page was of, or of the
 // one that the target comes to now.
 func (b *Broker) readCommit(ctx context.Context, c *order, at position) (json.RawMessage, error) {
-	p := c.forge.provider
 	var stale *api.Age
 	if at.At == nil {
-		target := c.Target
-		e, age, err := b.reads.get(ctx, c.key("resolve", fmt.Sprintf("%d %q %q %s", target.Pull, target.Ref, target.Branch, target.SHA)), question{
-			ask: func(ctx context.Context) (any, error) { return p.Resolve(ctx, c.repo, target) },
-			ttl: func(any) time.Duration { return movingTTL },
-		})
+		e, age, err := b.resolve(ctx, c, c.Target)
 		if err != nil {
 			return nil, err
 		}
 		at.At, stale = e.value.(*api.Resolved), age
 	}
-	commit := *at.At
-	q := question{
-		ask: func(ctx context.Context) (any, error) { return p.Checks(ctx, c.repo, commit, at.Page) },
-		ttl: func(v any) time.Duration { return checksTTL(v.(*api.Checks)) },
+	outside, err := b.outside(ctx, c, *at.At)
+	if err != nil {
+		return nil, err
 	}
-	if c.Op == OpFailedLogs {
-		q = question{
-			ask: func(ctx context.Context) (any, error) { return p.FailedLogs(ctx, c.repo, commit, at.Page) },
-			ttl: func(any) time.Duration { return movingTTL },
-		}
+	q := c.commitQuestion(*at.At, at.Page, outside)
+	if outside != "" && at.At.Pull != 0 && at.At.Branch != "" {
+		shown := *at.At
+		shown.Branch = withheldName // whoever made the pull request chose it
+		at.At = &shown
 	}
-	e, age, err := b.reads.get(ctx, c.key(c.Op, commit.SHA+" "+at.Page), q)
+	e, age, err := b.reads.get(ctx, c.key(c.Op, at.At.SHA+" "+at.Page+" "+outside), q)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +97,41 @@ func (b *Broker) readCommit(ctx context.Context, c *order, at position) (json.Ra
 		age = stale
 	}
 	return b.show(c, e, at, age)
+}
+
+// resolve finds the commit that a target comes to now.
+func (b *Broker) resolve(ctx context.Context, c *order, t api.Target) (*entry, *api.Age, error) {
+	return b.reads.get(ctx, c.key("resolve", fmt.Sprintf("%d %q %q %s", t.Pull, t.Ref, t.Branch, t.SHA)), question{
+		ask: func(ctx context.Context) (any, error) { return c.forge.provider.Resolve(ctx, c.repo, t) },
+		ttl: func(any) time.Duration { return movingTTL },
+	})
+}
+
+// commitQuestion asks for a commit's checks or logs. outside: why they are somebody's outside.
+func (c *order) commitQuestion(commit api.Resolved, page, outside string) question {
+	p := c.forge.provider
+	if c.Op == OpFailedLogs {
+		return question{
+			ask: func(ctx context.Context) (any, error) {
+				found, err := p.FailedLogs(ctx, c.repo, commit, page)
+				if err != nil {
+					return nil, err
+				}
+				return screenedCommit(found, outside, c.repo)
+			},
+			ttl: func(any) time.Duration { return movingTTL },
+		}
+	}
+	return question{
+		ask: func(ctx context.Context) (any, error) {
+			found, err := p.Checks(ctx, c.repo, commit, page)
+			if err != nil {
+				return nil, err
+			}
+			return screenedCommit(found, outside, c.repo)
+		},
+		ttl: func(v any) time.Duration { return checksTTL(v.(*api.Checks)) },
+	}
 }
 
 // checksTTL is short while anything may still change, which includes that nothing has begun.
@@ -126,7 +155,10 @@ func shared[T any](ctx context.Context, b *Broker, c *order, at position, rest s
 			if err == nil && found == nil {
 				err = internal(fmt.Errorf("the provider answered %s with nothing", c.Op))
 			}
-			return found, err
+			if err != nil {
+				return nil, err
+			}
+			return c.policy.screened(found)
 		},
 		ttl: func(any) time.Duration { return ttl },
 	})
@@ -138,7 +170,7 @@ func shared[T any](ctx context.Context, b *Broker, c *order, at position, rest s
 
 // key is what a read of c is of.
 func (c *order) key(op, rest string) readKey {
-	return readKey{credential: c.signer, repo: c.resource(), op: op, number: c.Number, rest: rest}
+	return readKey{credential: c.signer, repo: c.resource(), op: op, number: c.Number, rest: rest, policy: c.policy.readKey()}
 }
 
 // resource names the repository among all forges. Its name in the registry plays no part.

@@ -34,7 +34,8 @@ type view struct {
 	repo   string
 	before string
 	skip   int
-	commit api.Resolved
+	commit api.Resolved // without its author
+	author api.Author
 }
 
 // show makes the cached answer this caller's: cut to size, with a cursor that is his alone.
@@ -42,6 +43,9 @@ func (b *Broker) show(c *order, e *entry, at position, age *api.Age) (json.RawMe
 	v := view{repo: c.Repo, before: at.Before, skip: at.Skip}
 	if at.At != nil {
 		v.commit = *at.At
+		if by := v.commit.Author; by != nil {
+			v.commit.Author, v.author = nil, *by
+		}
 	}
 	r := b.reads.shown(e, v)
 	if r == nil || age != nil {

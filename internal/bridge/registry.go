@@ -16,6 +16,7 @@ type Registered struct {
 	Forge  string
 	URL    string
 	APIURL string
+	Policy Policy
 }
 
 // Registrations gives registered to a CredentialStore. What has no forge, or no address that can

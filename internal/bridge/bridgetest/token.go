@@ -14,7 +14,7 @@ type Token struct {
 	may     map[string]string
 	install *installation
 	repos   map[int64]bool // of an installation's token
-	expires time.Time // zero: never
+	expires time.Time      // zero: never
 	revoked bool
 }
 

@@ -33,7 +33,8 @@ func (p *Provider) Resolve(ctx context.Context, r bridge.Repo, t api.Target) (*a
 		if !isSHA(sha) {
 			return nil, badCommit()
 		}
-		return &api.Resolved{Pull: t.Pull, Branch: pullItem(pull).Head, SHA: sha}, nil
+		item := pullItem(pull)
+		return &api.Resolved{Pull: t.Pull, Branch: item.Head, SHA: sha, Author: &item.Author}, nil
 	case t.Ref != "":
 		return p.resolveRef(ctx, at, t.Ref)
 	case t.Branch != "":
