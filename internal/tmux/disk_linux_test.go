@@ -25,6 +25,7 @@ func fill(t *testing.T, dir string) func() {
 }
 
 func TestOnAFullDiskAServerThatRunsIsFoundAgain(t *testing.T) {
+	t.Parallel()
 	for what, change := range map[string]func(s *testServer){
 		"as it was":                   func(*testServer) {},
 		"without its configuration":   func(s *testServer) { os.Remove(filepath.Join(s.dir, "tmux.conf")) },
@@ -54,6 +55,7 @@ func TestOnAFullDiskAServerThatRunsIsFoundAgain(t *testing.T) {
 }
 
 func TestOnAFullDiskNoServerStartsWithoutItsConfiguration(t *testing.T) {
+	t.Parallel()
 	s := open(t)
 	fill(t, s.dir)()
 	if err := s.Start(context.Background()); err == nil {

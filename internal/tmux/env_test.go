@@ -8,6 +8,7 @@ import (
 )
 
 func TestOnlyTheAllowListReachesTmux(t *testing.T) {
+	t.Parallel()
 	cases := map[string]struct{ in, want []string }{
 		"all that is allowed": {
 			[]string{"HOME=/h", "USER=u", "LOGNAME=u", "SHELL=/s", "PATH=/p", "LANG=de_DE.UTF-8", "LC_TIME=C", "TERM=x", "TZ=UTC", "XDG_RUNTIME_DIR=/r", "SSH_AUTH_SOCK=/a", "DISPLAY=:0", "WAYLAND_DISPLAY=w"},

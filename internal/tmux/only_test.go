@@ -15,6 +15,7 @@ import (
 // agent-mcp names tmux as something to execute, and in it one function executes it. Tests and
 // the benchmark, and what is there for the end-to-end tests alone, also play the operator, who has a tmux of his own.
 func TestNobodyElseRunsTmux(t *testing.T) {
+	t.Parallel()
 	files, executions := 0, 0
 	err := filepath.WalkDir("../..", func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

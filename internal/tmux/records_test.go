@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"fleet/internal/e2e/process"
 	"fleet/internal/tmux"
 )
 
@@ -29,6 +30,7 @@ func forging(t *testing.T, s *testServer, victim string) (dir string, command []
 }
 
 func TestNoProgramForgesARow(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	const victim = "ws-victim"
 	dir, command := forging(t, s, victim)
@@ -50,6 +52,7 @@ func TestNoProgramForgesARow(t *testing.T) {
 }
 
 func TestNoValueForgesASession(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	var forged []string
 	for _, sep := range []string{"|", ":"} {
@@ -73,6 +76,9 @@ func TestNoValueForgesASession(t *testing.T) {
 
 // TestRowsOutsideAllReasonArePassedOver has a stand-in for tmux print them.
 func TestRowsOutsideAllReasonArePassedOver(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	s := start(t)
 	s.make(t, tmux.NewSession{Command: []string{"sleep", "60"}})
 	for what, pane := range map[string]string{

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fleet/internal/e2e/process"
 	"fleet/internal/tmux"
 )
 
@@ -22,6 +23,11 @@ const name = "ws-000000000000000000000000000000000000000000000000000000000000000
 type testServer struct {
 	*tmux.Server
 	dir, socket string
+}
+
+func TestMain(m *testing.M) {
+	process.Overlap()
+	os.Exit(m.Run())
 }
 
 func start(t *testing.T, environ ...string) *testServer {
@@ -128,6 +134,7 @@ func (s *testServer) running(session string) bool {
 }
 
 func TestASecondStartLeavesSessionsAlone(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.make(t, tmux.NewSession{})
 	before := s.pid(t)
@@ -141,6 +148,7 @@ func TestASecondStartLeavesSessionsAlone(t *testing.T) {
 }
 
 func TestStartCleansTheEnvironmentOfAServerThatSomebodyElseStarted(t *testing.T) {
+	t.Parallel()
 	s := open(t, "TZ=UTC")
 	c := exec.Command("tmux", "-S", s.socket, "new-session", "-d", "-s", "theirs")
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "GITHUB_TOKEN=secret", "CLAUDECODE=1", "TZ=Mars"}
@@ -164,6 +172,7 @@ func TestStartCleansTheEnvironmentOfAServerThatSomebodyElseStarted(t *testing.T)
 }
 
 func TestARemovedSocketIsMadeAnew(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.make(t, tmux.NewSession{})
 	pid := s.pid(t)
@@ -186,6 +195,7 @@ func TestARemovedSocketIsMadeAnew(t *testing.T) {
 }
 
 func TestAReusedProcessIDIsLeftInPeace(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	s.byHand(t, "kill-server")
 	eventually(t, "the server ends", func() bool { _, err := s.try("list-sessions"); return err != nil })
@@ -214,6 +224,7 @@ func TestAReusedProcessIDIsLeftInPeace(t *testing.T) {
 }
 
 func TestErrorsTellWhatIsProved(t *testing.T) {
+	t.Parallel()
 	ctx := context.Background()
 	other := tmux.NewSession{Name: name, Dir: "/", Env: []tmux.Variable{{Name: "X", Value: "new"}}, Options: []tmux.Option{{Name: "@x", Value: "new"}}}
 	cases := map[string]struct {
@@ -286,6 +297,9 @@ func TestErrorsTellWhatIsProved(t *testing.T) {
 }
 
 func TestAnOldOrMissingTmuxSaysHowToInstallOne(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	for printed, fits := range map[string]bool{
 		"tmux 3.2": true, "tmux 3.2a": true, "tmux 3.3a": true, "tmux next-3.6": true, "tmux master": true, "tmux 4.0": true,
 		"tmux 3.1c": false, "tmux 2.9a": false, "tmux 1.8": false, "what": false,
@@ -309,6 +323,7 @@ func TestAnOldOrMissingTmuxSaysHowToInstallOne(t *testing.T) {
 
 // A server that has lost its last session says "no current target", which is no failure to answer.
 func TestAServerWithoutSessionsHasNoPanes(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	if panes, err := s.Panes(t.Context()); err != nil || len(panes) != 0 {
 		t.Errorf("Panes of an empty server = %v, %v, want none", panes, err)
@@ -329,6 +344,7 @@ func TestAServerWithoutSessionsHasNoPanes(t *testing.T) {
 
 // kill-server returns before the server is gone, and the next start-server can meet it.
 func TestStartOutlivesAServerThatIsEnding(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	for range 20 {
 		if err := s.New(t.Context(), tmux.NewSession{Name: name, Dir: s.dir, Command: []string{"sleep", "100"}}); err != nil {
@@ -344,6 +360,7 @@ func TestStartOutlivesAServerThatIsEnding(t *testing.T) {
 }
 
 func TestOnlyAnEmptyServerIsEnded(t *testing.T) {
+	t.Parallel()
 	s := start(t)
 	if err := s.New(t.Context(), tmux.NewSession{Name: name, Dir: s.dir}); err != nil {
 		t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/process"
 	"fleet/internal/workspace"
 )
 
@@ -128,6 +129,7 @@ func TestOtherSessionsAreLeftAlone(t *testing.T) {
 }
 
 func TestATokenThatStandsInTwoSessionsOpensNeither(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w, thief := f.checkout(t, "r/a"), f.checkout(t, "r/thief")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -152,6 +154,7 @@ func TestATokenThatStandsInTwoSessionsOpensNeither(t *testing.T) {
 }
 
 func TestASpoiledRecordIsPassedOver(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -165,6 +168,7 @@ func TestASpoiledRecordIsPassedOver(t *testing.T) {
 }
 
 func TestADirectoryRemovedUnderASessionIsTold(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.activate(t, w, workspace.ActivateOptions{})
@@ -185,6 +189,7 @@ func TestADirectoryRemovedUnderASessionIsTold(t *testing.T) {
 }
 
 func TestLeftoversOfACutOffCreateAreRemoved(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	f.checkout(t, "r/a")
 	left := []string{filepath.Join(f.root, "r", ".create-123"), filepath.Join(f.root, "r", ".remove-9", "it")}
@@ -202,6 +207,9 @@ func TestLeftoversOfACutOffCreateAreRemoved(t *testing.T) {
 }
 
 func TestWithoutTmuxOpenSaysHowToInstallIt(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "tmux"), []byte("#!/bin/sh\necho tmux 3.1c\n"), 0o700); err != nil {
@@ -215,6 +223,9 @@ func TestWithoutTmuxOpenSaysHowToInstallIt(t *testing.T) {
 // TestAdoptionTakesTheSameCallsForManySessions counts what is executed, since a call of tmux for
 // each of 200 sessions takes a second.
 func TestAdoptionTakesTheSameCallsForManySessions(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	calls := map[int]string{}
 	for _, n := range []int{1, 12} {
 		f := newFleet(t)

@@ -15,6 +15,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/process"
 	"fleet/internal/e2e/talk"
 	"fleet/internal/workspace"
 )
@@ -204,6 +205,9 @@ func TestACloneNeverAsks(t *testing.T) {
 
 // TestWhatGitSaysIsCleaned lets a git speak that repeats a password and draws on the terminal.
 func TestWhatGitSaysIsCleaned(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	dir := t.TempDir()
 	const script = "#!/bin/sh\nprintf 'remote: \\033[2Jhello\\rfatal: cannot reach https://me:sesame@localhost/x\\n' >&2\nexit 128\n"

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAFullDiskIsTold(t *testing.T) {
+	t.Parallel()
 	f := newFleet(t)
 	noise := make([]byte, 2<<20)
 	rand.Read(noise)

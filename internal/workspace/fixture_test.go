@@ -14,6 +14,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/process"
 	"fleet/internal/token"
 	"fleet/internal/workspace"
 )
@@ -78,6 +79,11 @@ func (l *ids) has(id atlas.ID) bool {
 		}
 	}
 	return false
+}
+
+func TestMain(m *testing.M) {
+	process.Overlap()
+	os.Exit(m.Run())
 }
 
 func newFleet(t testing.TB) *fleet {

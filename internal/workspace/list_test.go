@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/process"
 )
 
 // farPast is no time at which a test made a file.
@@ -131,6 +132,9 @@ func text(s *string) string {
 
 // TestListAsksNeitherTmuxNorGit takes both away.
 func TestListAsksNeitherTmuxNorGit(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	for i := range 20 {
 		f.checkout(t, fmt.Sprintf("r/w%d", i))

@@ -10,6 +10,7 @@ import (
 
 	"fleet/api"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/process"
 	"fleet/internal/workspace"
 )
 
@@ -129,6 +130,9 @@ func sparse(t *testing.T, path string, size int64) {
 
 // TestALookThatWasKilledIsSweptAndHoldsNoConfiguration looks at a shadow while git is at work.
 func TestALookThatWasKilledIsSweptAndHoldsNoConfiguration(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.git(t, w.Dir(f.root), "remote", "add", "secret", "https://user:hunter2@localhost/x.git")

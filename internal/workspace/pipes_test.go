@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fleet/api"
+	"fleet/internal/e2e/process"
 	"fleet/internal/workspace"
 )
 
@@ -71,79 +72,89 @@ func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
 		"the checkout":              func(dir, _ string) string { return dir },
 		"the checkouts of the repo": func(dir, _ string) string { return filepath.Dir(dir) },
 	}
-	f := newFleet(t)
 	for kind, put := range odd {
-		for where, place := range places {
-			t.Run(kind+" for "+where, func(t *testing.T) {
-				w, tree := f.checkout(t, "r/a"), id(t, "r/tree")
-				f.git(t, w.Dir(f.root), "worktree", "add", "-q", "-b", "side", tree.Dir(f.root))
-				f.git(t, w.Dir(f.root), "checkout", "-q", "--detach")
-				t.Cleanup(func() { removeAll(t, filepath.Join(f.root, "r")) })
-				path := place(w.Dir(f.root), tree.Dir(f.root))
-				if err := os.RemoveAll(path); err != nil {
-					t.Fatal(err)
-				}
-				put(t, path)
-				soon(t, "a look", func() {
-					whole := kind == "pipe" // the others are refused the same way, so their cases are shorter
-					if whole {
-						f.open(t)
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t)
+			for where, place := range places {
+				t.Run("for "+where, func(t *testing.T) {
+					w, tree := f.checkout(t, "r/a"), id(t, "r/tree")
+					f.git(t, w.Dir(f.root), "worktree", "add", "-q", "-b", "side", tree.Dir(f.root))
+					f.git(t, w.Dir(f.root), "checkout", "-q", "--detach")
+					t.Cleanup(func() { removeAll(t, filepath.Join(f.root, "r")) })
+					path := place(w.Dir(f.root), tree.Dir(f.root))
+					if err := os.RemoveAll(path); err != nil {
+						t.Fatal(err)
 					}
-					if _, err := f.List(t.Context()); err != nil {
-						t.Errorf("List: %v", err)
-					}
-					for _, v := range []string{"r/a", "r/tree"} {
-						v := id(t, v)
-						_, _ = f.Get(t.Context(), v)
-						_, _ = f.Position(v)
-						_ = f.Remove(t.Context(), v, false)
-						if !whole {
-							continue
+					put(t, path)
+					soon(t, "a look", func() {
+						whole := kind == "pipe" // the others are refused the same way, so their cases are shorter
+						if whole {
+							f.open(t)
 						}
-						if _, err := f.Activate(t.Context(), v, workspace.ActivateOptions{Command: []string{"sleep", "60"}}); err == nil {
-							_, _ = f.Deactivate(t.Context(), v)
+						if _, err := f.List(t.Context()); err != nil {
+							t.Errorf("List: %v", err)
 						}
-						_ = f.Remove(t.Context(), v, true)
-					}
+						for _, v := range []string{"r/a", "r/tree"} {
+							v := id(t, v)
+							_, _ = f.Get(t.Context(), v)
+							_, _ = f.Position(v)
+							_ = f.Remove(t.Context(), v, false)
+							if !whole {
+								continue
+							}
+							if _, err := f.Activate(t.Context(), v, workspace.ActivateOptions{Command: []string{"sleep", "60"}}); err == nil {
+								_, _ = f.Deactivate(t.Context(), v)
+							}
+							_ = f.Remove(t.Context(), v, true)
+						}
+					})
 				})
-			})
-		}
+			}
+		})
 	}
 }
 
 func TestWhatGitWouldWaitForIsNamed(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t)
-	for _, place := range []string{
+	places := []string{
 		".git/refs/heads/x", ".git/refs/tags/deep/x", ".git/objects/info/alternates", ".git/objects/pack/x.idx", ".git/objects/00/x",
 		".git/info/exclude", ".git/packed-refs", ".git/index", ".git/config", ".gitignore", "deep/.gitignore", ".gitattributes", ".gitmodules",
-	} {
-		for kind, put := range odd {
-			if kind == "link to a pipe" && (place == ".gitignore" || place == "deep/.gitignore" || place == ".gitattributes") {
-				continue // git reads no link there
-			}
-			t.Run(kind+" for "+place, func(t *testing.T) {
-				w := f.checkout(t, "r/a")
-				t.Cleanup(func() { removeAll(t, w.Dir(f.root)) })
-				path := filepath.Join(w.Dir(f.root), place)
-				if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-					t.Fatal(err)
+	}
+	for kind, put := range odd {
+		t.Run(kind, func(t *testing.T) {
+			t.Parallel()
+			f := newFleet(t)
+			for _, place := range places {
+				if kind == "link to a pipe" && (place == ".gitignore" || place == "deep/.gitignore" || place == ".gitattributes") {
+					continue // git reads no link there
 				}
-				os.Remove(path)
-				put(t, path)
-				soon(t, "Remove", func() {
-					err := f.Remove(t.Context(), w, false)
-					wantError(t, "Remove", err, api.Conflict, "unknown_work", "--force")
-					if err != nil && !strings.Contains(err.Error(), filepath.Base(place)) {
-						t.Errorf("Remove: %v, want the name of %s", err, place)
+				t.Run("for "+place, func(t *testing.T) {
+					w := f.checkout(t, "r/a")
+					t.Cleanup(func() { removeAll(t, w.Dir(f.root)) })
+					path := filepath.Join(w.Dir(f.root), place)
+					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+						t.Fatal(err)
 					}
+					os.Remove(path)
+					put(t, path)
+					soon(t, "Remove", func() {
+						err := f.Remove(t.Context(), w, false)
+						wantError(t, "Remove", err, api.Conflict, "unknown_work", "--force")
+						if err != nil && !strings.Contains(err.Error(), filepath.Base(place)) {
+							t.Errorf("Remove: %v, want the name of %s", err, place)
+						}
+					})
 				})
-			})
-		}
+			}
+		})
 	}
 }
 
 func TestALookThatTakesTooLongSaysSo(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	slow := t.TempDir()

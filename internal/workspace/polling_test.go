@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fleet/internal/e2e/process"
 	"fleet/internal/workspace"
 )
 
@@ -22,6 +23,9 @@ func lines(path string) []string {
 // TestALookIsOneCallOfTmuxForAnyNumberOfSessions: what is executed for each session, each second,
 // is a storm with sixty of them. Nor is a client of control mode kept, which holds a terminal.
 func TestALookIsOneCallOfTmuxForAnyNumberOfSessions(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	for i := range 12 {
 		f.activate(t, f.checkout(t, fmt.Sprintf("r/w%d", i)), workspace.ActivateOptions{Command: []string{"sleep", "60"}})
@@ -48,6 +52,9 @@ func TestALookIsOneCallOfTmuxForAnyNumberOfSessions(t *testing.T) {
 // TestASlowTmuxIsAskedOnceAtATime: looks that pile up behind a stall start all at once at its end,
 // and make the next.
 func TestASlowTmuxIsAskedOnceAtATime(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	f.activate(t, w, workspace.ActivateOptions{Command: []string{"sleep", "60"}})

@@ -45,6 +45,7 @@ git switch -q main; echo 3 >f; git commit -qam three
 `
 
 func TestPositionIsTheBranchThatTheWorkIsOn(t *testing.T) {
+	t.Parallel()
 	id := atlas.ID{Repo: "r", Name: "w"}
 	cases := map[string]struct{ script, branch, commit string }{
 		"on a branch":            {commits + "git switch -q work", "work", "work"},
@@ -71,6 +72,7 @@ func TestPositionIsTheBranchThatTheWorkIsOn(t *testing.T) {
 }
 
 func TestPositionInAWorktreeIsItsOwn(t *testing.T) {
+	t.Parallel()
 	m, git := checkout(t, commits+"git worktree add -q ../tree work; git -C ../tree switch -qc other")
 	got, err := m.Position(atlas.ID{Repo: "r", Name: "tree"})
 	if want := (Position{"other", git("rev-parse", "other")}); err != nil || got != want {
@@ -79,6 +81,7 @@ func TestPositionInAWorktreeIsItsOwn(t *testing.T) {
 }
 
 func TestADetachedHeadWantsAnExplicitTarget(t *testing.T) {
+	t.Parallel()
 	id := atlas.ID{Repo: "r", Name: "w"}
 	for name, script := range map[string]string{
 		"detached":            commits + "git switch -q --detach work",

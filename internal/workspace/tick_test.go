@@ -11,6 +11,7 @@ import (
 	"fleet/api"
 	"fleet/internal/agent"
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/process"
 	"fleet/internal/workspace"
 )
 
@@ -44,6 +45,7 @@ func TestASessionEndedByHandLosesItsTokenSoon(t *testing.T) {
 }
 
 func TestAKilledServerEndsAllSessionsAndTheNextActivationStartsOne(t *testing.T) {
+	t.Parallel()
 	for what, kill := range map[string]func(t *testing.T, f *fleet){
 		"kill-server": func(t *testing.T, f *fleet) { f.byHand(t, "kill-server") },
 		"kill -9 and the socket removed": func(t *testing.T, f *fleet) {
@@ -203,6 +205,9 @@ func TestAKillServerInAPaneReachesNobody(t *testing.T) {
 // TestALookThatMissedANewSessionEndsNothing makes tmux so slow that a look begins before a session
 // is there and ends after its activation did.
 func TestALookThatMissedANewSessionEndsNothing(t *testing.T) {
+	if !process.Alone(t) {
+		return
+	}
 	f := newFleet(t)
 	w := f.checkout(t, "r/a")
 	looked := filepath.Join(f.home, "looked")
