@@ -101,7 +101,7 @@ func (p *configParser) repos(f *File, n *yaml.Node) {
 		if what := checkRepoName(key.Value); what != "" {
 			p.fault(key, path, what)
 		}
-		keys := p.mapping(value, path, []string{"url", "forge"}, "api_url")
+		keys := p.mapping(value, path, []string{"url", "forge"}, append([]string{"api_url"}, policyKeys()...)...)
 		before := len(p.faults)
 		r := Registered{
 			URL:    p.text(keys["url"], path+".url"),
@@ -122,6 +122,7 @@ func (p *configParser) repos(f *File, n *yaml.Node) {
 				p.fault(value, path, e.Message)
 			}
 		}
+		r.Policy = p.policy(keys, path)
 		f.Repos[key.Value] = r
 	}
 }

@@ -35,6 +35,13 @@ repos:
     url: https://github.com/acme/widgets.git
     forge: github
   gadgets: { url: "git@ghe.example:acme/gadgets", forge: github, api_url: https://ghe.example/api/v3 }
+  public:
+    url: https://github.com/acme/public.git
+    forge: github
+    trusted_authors_only: true
+    trusted_authors: ["dependabot[bot]", ann]
+    mass_mentions: allow
+    closing_keywords: refuse
   notes: { url: /srv/git/notes, forge: none }
 credentials:
   - host: github.com
@@ -48,11 +55,14 @@ func TestAWholeConfigIsUnderstood(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Listen != "0.0.0.0:4701" || *f.TLS != (TLSFiles{"/etc/fleet/cert.pem", "/etc/fleet/key.pem"}) || f.Dir != "/var/lib/fleet-bridge" || len(f.Repos) != 3 {
+	if f.Listen != "0.0.0.0:4701" || *f.TLS != (TLSFiles{"/etc/fleet/cert.pem", "/etc/fleet/key.pem"}) || f.Dir != "/var/lib/fleet-bridge" || len(f.Repos) != 4 {
 		t.Errorf("%+v", f)
 	}
 	if want := (Registered{Forge: "github", URL: "git@ghe.example:acme/gadgets", APIURL: "https://ghe.example/api/v3"}); !reflect.DeepEqual(f.Repos["gadgets"], want) {
 		t.Errorf("gadgets: %+v", f.Repos["gadgets"])
+	}
+	if want := (Policy{true, []string{"dependabot[bot]", "ann"}, true, true}); !reflect.DeepEqual(f.Repos["public"].Policy, want) {
+		t.Errorf("public: %+v", f.Repos["public"].Policy)
 	}
 	all, err := f.HostCredentials()
 	if err != nil || len(all) != 2 || all[0].Credential.ID() != "app:12/34" || all[1].File != "/etc/fleet/ghe.token" {
@@ -75,6 +85,7 @@ repos:
   -bad: { url: /x, forge: none }
   widgets: { url: /x, forge: none }
   lone: { url: https://github.com/acme, forge: github }
+  fine: { url: /x, forge: none, trusted_authors_only: maybe, trusted_authors: ["@me", ghost], mass_mentions: neutralise, closing_keyword: refuse }
 credentials:
   - host: github.com
   - { host: "https://github.com", file: token }
@@ -91,13 +102,16 @@ credentials:
 		"line 1: listen: is not on loopback", "line 1: dir: is missing", "line 2: dirr: unknown key; known are listen, dir, repos, tls, credentials",
 		"line 5: repos.widgets.url: holds a user name or password", "line 6: repos.widgets.forge: must be one of github, gitlab, gitea, none",
 		"line 7: repos.widgets.branch: unknown key", "line 8: repos.-bad: a name", "line 9: repos.widgets: stands in line 4 already",
-		"line 10: repos.lone: this repository's registration cannot be used", "line 12: credentials[0]: needs either file or app",
-		"line 13: credentials[1].host: must be a host", "line 13: credentials[1].file: must be an absolute path",
-		"line 14: credentials[2]: needs either file or app", "line 14: credentials[2].app.id: must be a positive",
-		"line 14: credentials[2].app.installation: must be a positive", "line 14: credentials[2].app.key_file: is missing",
-		"line 15: credentials[3].host: has a credential already, in line 12", "line 16: credentials[4]: must be keys and values",
-		"line 17: credentials[5].app.repository_ids[1]: must be a positive", "line 17: credentials[5].app.repository_ids[2]: stands in the list already",
-		"line 17: credentials[5].app.permissions: a permission is spelled", "line 17: credentials[5].app.permissions.checks: must be one of read, write, admin",
+		"line 10: repos.lone: this repository's registration cannot be used", "line 11: repos.fine.trusted_authors_only: must be true or false",
+		"line 11: repos.fine.trusted_authors[0]: must be a login without @", "line 11: repos.fine.trusted_authors[1]: stands for every deleted account",
+		"line 11: repos.fine.mass_mentions: must be one of refuse, allow", "line 11: repos.fine.closing_keyword: unknown key",
+		"line 13: credentials[0]: needs either file or app",
+		"line 14: credentials[1].host: must be a host", "line 14: credentials[1].file: must be an absolute path",
+		"line 15: credentials[2]: needs either file or app", "line 15: credentials[2].app.id: must be a positive",
+		"line 15: credentials[2].app.installation: must be a positive", "line 15: credentials[2].app.key_file: is missing",
+		"line 16: credentials[3].host: has a credential already, in line 13", "line 17: credentials[4]: must be keys and values",
+		"line 18: credentials[5].app.repository_ids[1]: must be a positive", "line 18: credentials[5].app.repository_ids[2]: stands in the list already",
+		"line 18: credentials[5].app.permissions: a permission is spelled", "line 18: credentials[5].app.permissions.checks: must be one of read, write, admin",
 	}
 	for _, w := range want {
 		if !strings.Contains(err.Error(), w) {
@@ -167,6 +181,15 @@ func documents() (good, bad []map[string]any) {
 	repo(&good, "api_url", "https://api.github.com", "https://ghe.example/api/v3/", "http://127.0.0.1:3000/api/v1", "http://localhost/x", "http://[::1]:8080")
 	repo(&bad, "api_url", "", nil, "http://ghe.example/api/v3", "api.github.com", "ftp://x", "https://", "https://u@x", "https://x?y", "https://x#y", "http://127.0.0.1.evil.example/")
 	repo(&bad, "token", "x")
+	repo(&good, "trusted_authors_only", true, false)
+	repo(&bad, "trusted_authors_only", "true", "yes", 1, nil, []any{})
+	repo(&good, "trusted_authors", []any{}, []any{"dependabot[bot]", "octo-cat", "x_y.z"}, []any{strings.Repeat("x", 100)})
+	repo(&bad, "trusted_authors", nil, "octocat", map[string]any{"octocat": true}, []any{"@octocat"}, []any{""}, []any{nil}, []any{1}, []any{"a", "a"},
+		[]any{"ghost"}, []any{"GHOST"}, []any{"octo cat"}, []any{"[bot]"}, []any{"-x"}, []any{strings.Repeat("x", 101)}, []any{"é"})
+	for _, key := range []string{"mass_mentions", "closing_keywords"} {
+		repo(&good, key, "refuse", "allow")
+		repo(&bad, key, "", "Allow", true, false, nil, []any{"allow"})
+	}
 	for _, missing := range []string{"url", "forge"} {
 		bad = append(bad, config(func(_, repo map[string]any) { delete(repo, missing) }))
 	}
