@@ -92,15 +92,19 @@ func (a *app) repoAddCommand() *cobra.Command {
 	return cmd
 }
 
-// addRepo registers repo. Registering the same once more changes nothing.
+// addRepo registers repo. Registering the same once more changes nothing: the policy that the
+// operator wrote beside it stays.
 func addRepo(root, name string, repo atlas.Repo) error {
 	if err := atlas.CheckName(name); err != nil {
 		return err
 	}
 	return atlas.Edit(root, func(f *atlas.File) error {
-		if old, ok := f.Repos[name]; ok && old != repo {
+		old, ok := f.Repos[name]
+		policy := old.Policy
+		if old.Policy = nil; ok && old != repo {
 			return fmt.Errorf("%s is registered already, for %s; next: choose another name, or ship repo remove %s first", clean(name), clean(old.URL), atlas.Quote(name))
 		}
+		repo.Policy = policy
 		f.Repos[name] = repo
 		return nil
 	})

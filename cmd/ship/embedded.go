@@ -8,6 +8,8 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"fleet/api"
 	"fleet/internal/atlas"
@@ -38,7 +40,7 @@ func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret)
 		if err != nil {
 			return nil, nil, err
 		}
-		s.bridgeReady = client.Ready
+		s.bridgeReady = func(ctx context.Context) error { return errors.Join(client.Ready(ctx), s.idlePolicies()) }
 		return client, func() {}, nil
 	}
 	dir, err := bridge.CredentialDir(os.Getenv)
@@ -82,9 +84,37 @@ func (withoutBridge) Do(context.Context, bridge.Request) (json.RawMessage, error
 func (s *ship) registry() map[string]bridge.Registered {
 	all := map[string]bridge.Registered{}
 	for name, r := range s.file.Load().Repos {
-		all[name] = bridge.Registered{Forge: r.Forge, URL: r.URL, APIURL: r.APIURL}
+		all[name] = bridge.Registered{Forge: r.Forge, URL: r.URL, APIURL: r.APIURL, Policy: policyOf(r)}
 	}
 	return all
+}
+
+// policyOf is what an atlas says agents may read and post of a repository.
+func policyOf(r atlas.Repo) bridge.Policy {
+	if r.Policy == nil {
+		return bridge.Policy{}
+	}
+	return bridge.Policy{
+		TrustedAuthorsOnly: r.TrustedAuthorsOnly, TrustedAuthors: r.TrustedAuthors,
+		AllowMassMentions: r.MassMentions == atlas.Allow, RefuseClosingKeywords: r.ClosingKeywords == atlas.Refuse,
+	}
+}
+
+// idlePolicies names the repositories whose policy in the atlas counts for nothing, since the ship
+// uses a bridge of another process: whoever wrote it there counts on it.
+func (s *ship) idlePolicies() error {
+	var names []string
+	for name, r := range s.file.Load().Repos {
+		if r.Policy != nil {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(names)
+	return fmt.Errorf("atlas.json says what agents may read and post of %s, which counts for a bridge in the ship alone, and this ship uses another; next: say it in that one's bridge.yaml, and take it out of atlas.json",
+		clean(strings.Join(names, ", ")))
 }
 
 // serveAdmin lets operators change the embedded bridge's grants. A socket that cannot be had

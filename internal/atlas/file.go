@@ -43,6 +43,7 @@ type Repo struct {
 	Forge         string `json:"forge"` // one of Forges
 	DefaultBranch string `json:"default_branch,omitempty"`
 	APIURL        string `json:"api_url,omitempty"`
+	*Policy              // nil: the usual one
 }
 
 // Toolset names declared tools that the ship serves beside its own. Whether what it names is there
@@ -159,6 +160,7 @@ func (r Repo) faults() []error {
 	if r.APIURL != "" {
 		found = append(found, checkAPIURL(r.APIURL))
 	}
+	found = append(found, r.Policy.faults()...)
 	return slices.DeleteFunc(found, func(err error) bool { return err == nil })
 }
 

@@ -31,6 +31,29 @@ func wholeFile() *atlas.File {
 	}
 }
 
+func TestParseReadsARepositorysPolicyAndWriteKeepsIt(t *testing.T) {
+	const text = `{"fleet":1,"port":1,"repos":{"a":{"url":"/a","forge":"none","trusted_authors_only":true,"trusted_authors":["app[bot]"],` +
+		`"mass_mentions":"allow","closing_keywords":"refuse"},"b":{"url":"/b","forge":"none"}}}`
+	f, err := atlas.Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := atlas.Policy{TrustedAuthorsOnly: true, TrustedAuthors: []string{"app[bot]"}, MassMentions: atlas.Allow, ClosingKeywords: atlas.Refuse}
+	root := t.TempDir()
+	if err := atlas.Write(root, f); err != nil {
+		t.Fatal(err)
+	}
+	again, err := atlas.Read(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range []*atlas.File{f, again} {
+		if f.Repos["a"].Policy == nil || !reflect.DeepEqual(*f.Repos["a"].Policy, want) || f.Repos["b"].Policy != nil {
+			t.Errorf("%+v and %+v, want %+v and none", f.Repos["a"].Policy, f.Repos["b"].Policy, want)
+		}
+	}
+}
+
 func TestParseReadsEveryField(t *testing.T) {
 	f, err := atlas.Parse([]byte(whole))
 	if err != nil {

@@ -18,7 +18,10 @@ type shape struct {
 func fileShape() shape {
 	var leaf shape
 	list := shape{each: &leaf}
-	repo := shape{fields: map[string]shape{"url": leaf, "forge": leaf, "default_branch": leaf, "api_url": leaf}}
+	repo := shape{fields: map[string]shape{
+		"url": leaf, "forge": leaf, "default_branch": leaf, "api_url": leaf,
+		"trusted_authors_only": leaf, "trusted_authors": list, "mass_mentions": leaf, "closing_keywords": leaf,
+	}}
 	toolset := shape{fields: map[string]shape{"use": leaf, "command": list, "roots": list}}
 	return shape{fields: map[string]shape{
 		"fleet": leaf, "port": leaf, "repos": {each: &repo}, "env": list, "toolsets": {each: &toolset},

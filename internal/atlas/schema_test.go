@@ -92,6 +92,22 @@ func files(t *testing.T) (good, bad []string) {
 	for _, address := range []any{"api.github.com", "ftp://x", "https://", "https://u@x", "https://x?t=1", "https://x#t", "file:///x", nil} {
 		bad = append(bad, repo(map[string]any{"api_url": address}))
 	}
+	for key, values := range map[string][]any{
+		"trusted_authors_only": {true, false}, "trusted_authors": {[]any{}, []any{"octocat", "dependabot[bot]"}},
+		"mass_mentions": {Refuse, Allow}, "closing_keywords": {Refuse, Allow},
+	} {
+		for _, value := range values {
+			good = append(good, repo(map[string]any{key: value}))
+		}
+	}
+	for key, values := range map[string][]any{
+		"trusted_authors_only": {"true", 1, nil, []any{}}, "mass_mentions": {"no", true, nil}, "closing_keywords": {"neutralise", false, nil},
+		"trusted_authors": {"octocat", nil, []any{nil}, []any{1}, []any{""}, []any{"@octocat"}, []any{"ghost"}, []any{"Ghost"}, []any{"a", "a"}, []any{"a b"}, []any{strings.Repeat("x", 101)}},
+	} {
+		for _, value := range values {
+			bad = append(bad, repo(map[string]any{key: value}))
+		}
+	}
 	for _, key := range []string{"a", "é b", "#(touch x)", "%41", "a.b", "a-b", strings.Repeat("x", 128), "'\"$"} {
 		good = append(good, withRepo(t, key, map[string]any{"url": "/a", "forge": "none"}))
 	}
