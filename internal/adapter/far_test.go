@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"syscall"
 	"testing"
 )
 
@@ -50,20 +51,50 @@ func (f *far) serve() {
 	go f.server.Serve(f.listener)
 }
 
-func (f *far) close() { _ = f.server.Close() }
+// close ends the listener and its connections. A child that another test has just forked has the
+// listener open until it executes its program; shut down, it takes no connection all the same, and
+// its port can be had again.
+func (f *far) close() {
+	if raw, err := f.listener.(*net.TCPListener).SyscallConn(); err == nil {
+		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
+	}
+	_ = f.server.Close()
+}
 
 // restart ends the server and its connections at once, runs away, and serves on the same port.
 func (f *far) restart(t *testing.T, away func()) {
 	t.Helper()
-	address := f.listener.Addr().String()
+	address := f.listener.Addr().(*net.TCPAddr)
 	f.close()
+	release := reserve(t, address)
 	away()
-	l, err := net.Listen("tcp", address)
+	release()
+	l, err := net.Listen("tcp", address.String())
 	if err != nil {
 		t.Fatal(err)
 	}
 	f.listener = l
 	f.serve()
+}
+
+// reserve keeps others from a port, an IPv4 one, until release; connections to it are refused.
+func reserve(t *testing.T, address *net.TCPAddr) (release func()) {
+	t.Helper()
+	socket, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	syscall.CloseOnExec(socket)
+	// Connections of the listener before may still be ending.
+	err = syscall.SetsockoptInt(socket, syscall.SOL_SOCKET, syscall.SO_REUSEADDR, 1)
+	if err == nil {
+		err = syscall.Bind(socket, &syscall.SockaddrInet4{Port: address.Port, Addr: [4]byte(address.IP.To4())})
+	}
+	if err != nil {
+		syscall.Close(socket)
+		t.Fatalf("reserve %v: %v", address, err)
+	}
+	return func() { syscall.Close(socket) }
 }
 
 func (f *far) handle(w http.ResponseWriter, r *http.Request) {

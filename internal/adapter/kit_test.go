@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"fleet/internal/atlas"
+	"fleet/internal/e2e/process"
+	"fleet/internal/e2e/shipyard"
 	"fleet/internal/token"
 )
 
@@ -63,13 +65,11 @@ func buildAndRun(m *testing.M) int {
 			return 1
 		}
 	}
+	process.Overlap()
 	os.Setenv("ADAPTER_TEST_PROGRAM", watched)
 	os.Setenv("ADAPTER_TEST_PLAIN_PROGRAM", plain)
 	return m.Run()
 }
-
-// quickEnd spares a program built with -race the second that it sleeps at its end.
-const quickEnd = "GORACE=atexit_sleep_ms=0"
 
 // workspace is a real one in an atlas of its own.
 type workspace struct {
@@ -182,7 +182,7 @@ func start(t *testing.T, dir string, env []string) *harness {
 func startProgram(t *testing.T, program, dir string, env []string) *harness {
 	t.Helper()
 	h := &harness{t: t, cmd: exec.Command(program), lines: make(chan string, 4096), stderr: &bytes.Buffer{}, ended: make(chan struct{})}
-	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = dir, append(env[:len(env):len(env)], quickEnd), h.stderr
+	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = dir, append(env[:len(env):len(env)], shipyard.QuickEnd), h.stderr
 	for _, kv := range env {
 		if v, ok := strings.CutPrefix(kv, "FLEET_AGENT_MCP_TOKEN="); ok {
 			h.secret = v

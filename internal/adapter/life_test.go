@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // slow answers id "slow" after a time, or when the request is cut off, and tells which.
@@ -130,7 +132,7 @@ func TestItEndsWithTheProcessThatStartedIt(t *testing.T) {
 	}
 	defer held.Close()
 	parent := exec.Command("sh", "-c", `"$0" <&3 & echo $!; wait`, program())
-	parent.Dir, parent.Env, parent.ExtraFiles = w.dir(), append(w.env, quickEnd), []*os.File{in}
+	parent.Dir, parent.Env, parent.ExtraFiles = w.dir(), append(w.env, shipyard.QuickEnd), []*os.File{in}
 	out, write, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -175,7 +177,7 @@ func TestAHarnessThatNoLongerReadsEndsIt(t *testing.T) { // epipe
 	f := newFar(t, s.reply)
 	w := newWorkspace(t, f.port())
 	cmd := exec.Command(program())
-	cmd.Dir, cmd.Env = w.dir(), append(w.env, quickEnd)
+	cmd.Dir, cmd.Env = w.dir(), append(w.env, shipyard.QuickEnd)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

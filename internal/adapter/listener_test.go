@@ -53,14 +53,12 @@ func startStranger(t *testing.T, address string) *stranger {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	// The other user can neither enter the folder that go test built in nor t.TempDir.
-	own, err := os.ReadFile(os.Args[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	// The other user can neither enter the folder that go test built in nor t.TempDir. A program that
+	// this process itself had written could still be open in a child that has just been forked, and
+	// could not be executed ("text file busy").
 	copied := filepath.Join(dir, "listen")
-	if err := os.WriteFile(copied, own, 0o755); err != nil {
-		t.Fatal(err)
+	if out, err := exec.Command("cp", os.Args[0], copied).CombinedOutput(); err != nil {
+		t.Fatalf("cp: %v\n%s", err, out)
 	}
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)

@@ -7,6 +7,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // TestOutsideAWorkspaceItIsAServerWithoutTools, in both eras of the protocol.
@@ -74,7 +76,7 @@ func command(t *testing.T, dir string, env []string, args ...string) (stdout, st
 	t.Helper()
 	c := exec.Command(program(), args...)
 	var out, errs bytes.Buffer
-	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(env[:len(env):len(env)], quickEnd), &out, &errs
+	c.Dir, c.Env, c.Stdout, c.Stderr = dir, append(env[:len(env):len(env)], shipyard.QuickEnd), &out, &errs
 	if err := c.Run(); err != nil && c.ProcessState == nil {
 		t.Fatal(err)
 	}
