@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -65,15 +64,15 @@ func init() {
 // buildShifted builds both programs with such a clock into dir.
 func buildShifted(t *testing.T, dir string) {
 	t.Helper()
-	goCommand := func(args ...string) string {
-		c := exec.Command("go", args...)
-		out, err := c.CombinedOutput()
-		if err != nil {
-			t.Fatalf("go %q: %v: %s", args, err, out)
-		}
-		return strings.TrimSpace(string(out))
+	goroot, err := goCommand("env", "GOROOT")
+	if err != nil {
+		t.Fatal(err)
 	}
-	root, module := filepath.Join(goCommand("env", "GOROOT"), "src", "time"), goCommand("list", "-m", "-f", "{{.Dir}}")
+	module, err := goCommand("list", "-m", "-f", "{{.Dir}}")
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(goroot, "src", "time")
 	original, err := os.ReadFile(filepath.Join(root, "time.go"))
 	if err != nil {
 		t.Fatal(err)
@@ -81,27 +80,15 @@ func buildShifted(t *testing.T, dir string) {
 	if bytes.Count(original, []byte("func Now() Time {")) != 1 {
 		t.Fatal("the standard library's time.go has no func Now() Time any more")
 	}
-	replace := map[string]string{}
-	for place, text := range map[string]string{
+	err = buildOver(dir, map[string]string{
 		filepath.Join(root, "time.go"):                              strings.Replace(string(original), "func Now() Time {", "func unshifted() Time {", 1),
 		filepath.Join(root, "shift.go"):                             shiftedTime,
 		filepath.Join(module, "cmd", "ship", "clock_shift.go"):      shiftingMain,
 		filepath.Join(module, "cmd", "agent-mcp", "clock_shift.go"): shiftingMain,
-	} {
-		replace[place] = filepath.Join(dir, fmt.Sprintf("overlay%d.go", len(replace)))
-		if err := os.WriteFile(replace[place], []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	overlay, err := json.Marshal(map[string]any{"Replace": replace})
+	}, "fleet/cmd/ship", "fleet/cmd/agent-mcp")
 	if err != nil {
 		t.Fatal(err)
 	}
-	path := filepath.Join(dir, "overlay.json")
-	if err := os.WriteFile(path, overlay, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	goCommand("build", "-overlay", path, "-o", dir+string(filepath.Separator), "fleet/cmd/ship", "fleet/cmd/agent-mcp")
 }
 
 // TestAClockThatIsSetByAnHourIsInvisible sets it forward, back by two, and right again, under
@@ -110,9 +97,6 @@ func TestAClockThatIsSetByAnHourIsInvisible(t *testing.T) {
 	clock := filepath.Join(t.TempDir(), "clock")
 	f := newFleet(t, clockFile+"="+clock)
 	bin := filepath.Join(f.dir, "bin")
-	if err := os.Mkdir(bin, 0o700); err != nil {
-		t.Fatal(err)
-	}
 	buildShifted(t, bin)
 	f.agentMCP = filepath.Join(bin, "agent-mcp")
 	f.command(t, "repo", "add", "r", filepath.Join(f.dir, "src", "r"))

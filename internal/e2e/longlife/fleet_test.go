@@ -38,7 +38,7 @@ func newFleet(t *testing.T, env ...string) *fleet {
 	f := &fleet{dir: dir, root: filepath.Join(dir, "a"), agentMCP: shipyard.Built("old", "agent-mcp")}
 	t.Cleanup(func() { f.close(t) })
 	f.env = append([]string{
-		"HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", shipyard.QuickEnd, "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
+		countSocket + "=" + f.countPath(), "HOME=" + dir, "PATH=" + os.Getenv("PATH"), "SHELL=/bin/sh", "LANG=C.UTF-8", shipyard.QuickEnd, "TERM=xterm", "GIT_CONFIG_NOSYSTEM=1",
 	}, env...)
 	f.must(t, exec.Command("sh", "-c", `mkdir -p src/r && cd src/r && git init -q -b main . &&
 		git -c user.name=Ann -c user.email=ann@example.org commit -q --allow-empty -m first`))
@@ -49,9 +49,15 @@ func newFleet(t *testing.T, env ...string) *fleet {
 // serving is a fleet whose ship serves active workspaces w0, w1, ….
 func serving(t *testing.T, workspaces int) *fleet {
 	t.Helper()
+	return servingBy(t, "old", workspaces)
+}
+
+// servingBy is the same with the ship from one of the folders that build made.
+func servingBy(t *testing.T, kind string, workspaces int) *fleet {
+	t.Helper()
 	f := newFleet(t)
 	f.command(t, "repo", "add", "r", filepath.Join(f.dir, "src", "r"))
-	f.start(t, shipyard.Built("old", "ship"))
+	f.start(t, shipyard.Built(kind, "ship"))
 	f.populate(t, workspaces)
 	return f
 }
@@ -128,6 +134,17 @@ func (f *fleet) sessionEnv(t *testing.T, name string) []string {
 	}
 	out := f.must(t, exec.Command("tmux", "-u", "-N", "-S", filepath.Join(dir, atlas.TmuxSocket), "show-environment", "-t", "="+id.SessionName()))
 	return append([]string{"HOME=" + f.dir, "PATH=" + os.Getenv("PATH")}, strings.Split(strings.TrimSpace(out), "\n")...)
+}
+
+// tmuxPID is the process id of the tmux server that the sessions live in.
+func (f *fleet) tmuxPID(t *testing.T) int {
+	t.Helper()
+	dir, err := atlas.Sockets(f.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := f.must(t, exec.Command("tmux", "-u", "-N", "-S", filepath.Join(dir, atlas.TmuxSocket), "display-message", "-p", "#{pid}"))
+	return int(number(t, strings.TrimSpace(out)))
 }
 
 func (f *fleet) token(t *testing.T, name string) string {

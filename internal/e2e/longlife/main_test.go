@@ -18,18 +18,18 @@ import (
 func TestMain(m *testing.M) {
 	flag.Float64("minutes", 1, "let the long life last so many `minutes`")
 	flag.Parse()
-	os.Exit(shipyard.Run(m, buildTwice))
+	os.Exit(shipyard.Run(m, build))
 }
 
-// buildTwice makes the folders "old" and "new" with one build of the two programs each, told apart
-// by their version.
-func buildTwice(dir string) error {
+// build makes the folders "old" and "new" with one build of the two programs each, told apart by
+// their version, and "counting" with a ship that tells its goroutines.
+func build(dir string) error {
 	for _, age := range []string{"old", "new"} {
 		if err := shipyard.Build(filepath.Join(dir, age), "-ldflags", "-X fleet/internal/build.linked=v0-"+age); err != nil {
 			return err
 		}
 	}
-	return nil
+	return buildCounting(filepath.Join(dir, "counting"))
 }
 
 func minutes(t *testing.T) float64 {

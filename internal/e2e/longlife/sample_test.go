@@ -16,8 +16,7 @@ import (
 // children that it waited for have spent until then.
 type sample map[string]float64
 
-// take reads /proc, the one window there is: the ship has no debugging port. A goroutine that
-// leaks shows in the memory, and one that is stuck in a system call in the threads.
+// take reads /proc, the one window there is on a ship as it is shipped: it has no debugging port.
 func take(t *testing.T, pid int) sample {
 	t.Helper()
 	dir := fmt.Sprintf("/proc/%d", pid)
@@ -61,16 +60,28 @@ func number(t *testing.T, text string) float64 {
 	return n
 }
 
-// mean of what the samples say of one thing; of CPU, the mean of what was spent between them.
-func mean(samples []sample, what string) float64 {
-	if what == "CPU" {
-		return (samples[len(samples)-1][what] - samples[0][what]) / float64(len(samples)-1)
+// steady is the least that the samples have of one thing, on top of which is what was under way when
+// one was taken. Of CPU it is the mean of the middle half of what was spent between them, which
+// leaves out the moments in which the machine was busy elsewhere.
+func steady(samples []sample, what string) float64 {
+	var all []float64
+	for i, s := range samples {
+		switch {
+		case what != "CPU":
+			all = append(all, s[what])
+		case i > 0:
+			all = append(all, s[what]-samples[i-1][what])
+		}
 	}
-	sum := 0.0
-	for _, s := range samples {
-		sum += s[what]
+	slices.Sort(all)
+	if what != "CPU" {
+		return all[0]
 	}
-	return sum / float64(len(samples))
+	sum, middle := 0.0, all[len(all)/4:len(all)-len(all)/4]
+	for _, spent := range middle {
+		sum += spent
+	}
+	return sum / float64(len(middle))
 }
 
 // spread is how long calls took.

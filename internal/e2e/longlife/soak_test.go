@@ -28,13 +28,19 @@ const (
 	beforeFull = 512 << 10 // what is missing in the log of calls when the ship starts
 )
 
-// TestSixtySessionsLeaveNothingBehind runs for -minutes. Of the second and the last fifth of that
-// time the means are compared.
+// TestSixtySessionsLeaveNothingBehind runs for -minutes, and compares the second with the last fifth
+// of that time. What leaks stays: it shows in the least of each fifth, as what is under way at a
+// moment does not.
+//
+// Goroutines are asked for, since nothing that can be seen from without shows those that leaked:
+// each is 2 KiB, and one that is stuck in the kernel takes a thread that was idle until then.
+// Threads are a high-water mark: of those that a Go program once needed at the same time, none ever
+// ends. Reached in the time that is compared, it would look like growth, so crest reaches it before.
 func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 	f := newFleet(t)
 	f.command(t, "repo", "add", "r", filepath.Join(f.dir, "src", "r"))
 	f.fillCalls(t)
-	f.start(t, shipyard.Built("old", "ship"))
+	f.start(t, shipyard.Built("counting", "ship"))
 	f.populate(t, sessions)
 	var calls atomic.Int64
 	var harnesses []*harness
@@ -44,6 +50,7 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 		calls.Add(1)
 		harnesses = append(harnesses, h)
 	}
+	calls.Add(f.crest(t, harnesses))
 	stop := make(chan struct{})
 	var work sync.WaitGroup
 	for i, h := range harnesses {
@@ -52,18 +59,12 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 			calls.Add(h.live(t, i, stop))
 		})
 	}
-	length := time.Duration(minutes(t) * float64(time.Minute))
-	var samples []sample
-	tick := time.NewTicker(length / 100)
-	for range 100 {
-		<-tick.C
-		samples = append(samples, take(t, f.ship.PID()))
-	}
+	samples := f.samples(t, time.Duration(minutes(t)*float64(time.Minute)))
 	close(stop)
 	work.Wait()
-	for what, most := range map[string]float64{"resident KiB": 1.25, "threads": 1.2, "files": 1.2, "CPU": 1.3} {
-		second, last := mean(samples[20:40], what), mean(samples[80:], what)
-		t.Logf("%s: %.1f in the second fifth, %.1f in the last, ratio %.2f", what, second, last, last/second)
+	for what, most := range map[string]float64{"resident KiB": 1.25, "threads": 1.2, "goroutines": 1.2, "files": 1.2, "CPU": 1.3} {
+		second, last := steady(samples[20:40], what), steady(samples[80:], what)
+		t.Logf("%s: %.3f in the second fifth, %.3f in the last, ratio %.2f", what, second, last, last/second)
 		if last > most*second {
 			t.Errorf("%s grew by the factor %.2f, want %.2f at most", what, last/second, most)
 		}
@@ -77,6 +78,18 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 	}
 }
 
+// samples takes a hundred in that time.
+func (f *fleet) samples(t *testing.T, length time.Duration) (samples []sample) {
+	t.Helper()
+	tick := time.NewTicker(length / 100)
+	defer tick.Stop()
+	for range 100 {
+		<-tick.C
+		samples = append(samples, f.sample(t))
+	}
+	return samples
+}
+
 // live calls as an agent does that polls, and reports now and then. It gives the number of calls.
 func (h *harness) live(t *testing.T, who int, stop <-chan struct{}) (calls int64) {
 	tick := time.NewTicker(callEvery)
@@ -88,7 +101,7 @@ func (h *harness) live(t *testing.T, who int, stop <-chan struct{}) (calls int64
 		case <-tick.C:
 		}
 		tool, arguments := "agent_status_get", "{}"
-		if calls%4 == 0 {
+		if (calls+int64(who))%4 == 0 {
 			tool, arguments = "agent_status", fmt.Sprintf(`{"state":"building","description":"%d %d"}`, who, calls)
 		}
 		if a := h.wait(t, h.call(tool, arguments)); a.failed || a.refused {
