@@ -14,13 +14,14 @@ import (
 	"time"
 
 	"fleet/internal/e2e/shipyard"
+	"fleet/internal/e2e/talk"
 )
 
 // harness is an agent-mcp with a client that keeps exact account of what it asked and was answered.
 type harness struct {
 	cmd  *exec.Cmd
 	in   io.WriteCloser
-	said *shipyard.Words
+	said *talk.Words
 	gone chan struct{} // closed when its output has ended
 
 	mu      sync.Mutex
@@ -53,7 +54,7 @@ func (f *fleet) harness(t *testing.T, name string) *harness {
 
 func (f *fleet) harnessIn(t *testing.T, name string, env []string) *harness {
 	t.Helper()
-	h := &harness{cmd: exec.Command(f.agentMCP), said: &shipyard.Words{}, gone: make(chan struct{}), open: map[int]*question{}}
+	h := &harness{cmd: exec.Command(f.agentMCP), said: &talk.Words{}, gone: make(chan struct{}), open: map[int]*question{}}
 	h.cmd.Dir, h.cmd.Env, h.cmd.Stderr = f.path(name), env, h.said
 	in, err := h.cmd.StdinPipe()
 	if err != nil {
