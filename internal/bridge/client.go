@@ -1,7 +1,6 @@
 package bridge
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -46,6 +45,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	t := &http.Transport{
 		DialContext: dialed(dialer.DialContext), TLSHandshakeTimeout: 10 * time.Second, MaxIdleConnsPerHost: 16,
 		IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 64 << 10, ForceAttemptHTTP2: true,
+		ExpectContinueTimeout: continueTime,
 	}
 	switch {
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
@@ -63,7 +63,7 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}
 	return &Client{
 		address: c.URL,
-		base:    strings.TrimRight(u.String(), "/"), file: c.CredentialFile,
+		base:    strings.TrimRight(u.String(), "/"), file: c.CredentialFile, patience: awayPatience,
 		http: &http.Client{
 			Transport:     t,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -99,16 +99,31 @@ type Client struct {
 		looked time.Time
 		found  error
 	}
+
+	patience time.Duration // see absence
+	absence  absence
 }
 
-// Do asks the bridge. A write whose answer is lost is sent once more with the same key, which the
-// bridge answers with what became of the first.
+// Do asks the bridge. A bridge that is being restarted is waited for, see tries. A write whose
+// answer is lost is sent once more with the same key, which the bridge answers with what became of
+// the first.
 func (c *Client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 	if r.writes() {
 		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, cancel := context.WithTimeout(ctx, clientTime)
 	defer cancel()
+	t := tries{client: c, pause: firstPause}
+	for {
+		answer, err := c.ask(ctx, r)
+		if err == nil || !t.again(ctx, err) {
+			return answer, t.outcome(r, err)
+		}
+	}
+}
+
+// ask shows the ship's credential, and once more where that has just been changed.
+func (c *Client) ask(ctx context.Context, r Request) (json.RawMessage, error) {
 	ship, err := c.credential(ctx)
 	if err != nil {
 		return nil, err
@@ -119,12 +134,6 @@ func (c *Client) Do(ctx context.Context, r Request) (json.RawMessage, error) {
 		// A 401 proves that nothing was done.
 		if now, err := c.credential(ctx); err == nil && !now.Equal(ship) {
 			return c.send(ctx, r, now)
-		}
-	}
-	if r.writes() && errors.Is(err, errAnswerLost) && ctx.Err() == nil {
-		answer, err = c.send(ctx, r, ship)
-		if err != nil && !decided(err) {
-			return nil, lostWrite(r, err)
 		}
 	}
 	return answer, err
@@ -147,12 +156,10 @@ func (c *Client) credential(ctx context.Context) (Secret, error) {
 	return secret, err
 }
 
-// errAnswerLost marks what may have been done: it was sent, and not answered to the end.
-var errAnswerLost = errors.New("the bridge's answer was lost")
-
 // send asks once.
 func (c *Client) send(ctx context.Context, r Request, ship Secret) (json.RawMessage, error) {
-	req, err := c.request(ctx, r)
+	way := &sending{writes: r.writes()}
+	req, err := c.request(way.traced(ctx), r, way)
 	if err != nil {
 		return nil, err
 	}
@@ -160,13 +167,15 @@ func (c *Client) send(ctx context.Context, r Request, ship Secret) (json.RawMess
 	req.Header.Set("Authorization", "Bearer "+ship.Reveal())
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, brokenCall(r, err)
+		return nil, brokenCall(r, way, err)
 	}
 	defer resp.Body.Close()
+	c.absence.end()
+	way.sent.Store(true) // what answered may have passed the call on
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxClientAnswer+1))
 	switch {
 	case err != nil:
-		return nil, brokenCall(r, err)
+		return nil, brokenCall(r, way, err)
 	case len(raw) > maxClientAnswer:
 		return nil, foreign(r, "its answer is too large")
 	case resp.StatusCode != http.StatusOK:
@@ -182,7 +191,7 @@ func (c *Client) send(ctx context.Context, r Request, ship Secret) (json.RawMess
 }
 
 // request is r in HTTP.
-func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) {
+func (c *Client) request(ctx context.Context, r Request, way *sending) (*http.Request, error) {
 	for _, one := range routes() {
 		if one.op != r.Op {
 			continue
@@ -191,21 +200,18 @@ func (c *Client) request(ctx context.Context, r Request) (*http.Request, error) 
 		if query := r.query().Encode(); query != "" {
 			path += "?" + query
 		}
-		var body io.Reader
-		if one.method == http.MethodPost {
-			raw, err := encode(api.Contribution{Body: r.Body, Event: r.Event, Head: r.Head})
-			if err != nil {
-				return nil, err
-			}
-			body = bytes.NewReader(raw)
-		}
-		req, err := http.NewRequestWithContext(ctx, one.method, c.base+path, body)
+		req, err := http.NewRequestWithContext(ctx, one.method, c.base+path, nil)
 		if err != nil {
 			return nil, internal(err)
 		}
 		req.Header.Set("Accept", jsonType+", "+api.ProblemType)
 		req.Header.Set(api.HeaderWorkspace, url.PathEscape(r.Workspace))
-		if body != nil {
+		if one.method == http.MethodPost {
+			raw, err := encode(api.Contribution{Body: r.Body, Event: r.Event, Head: r.Head})
+			if err != nil {
+				return nil, err
+			}
+			way.carry(req, raw)
 			req.Header.Set("Content-Type", jsonType)
 			req.Header.Set(api.HeaderKey, r.Key)
 		}

@@ -22,24 +22,25 @@ func problemOf(resp *http.Response, raw []byte) error {
 }
 
 // brokenCall is the error of an exchange without a whole answer.
-func brokenCall(r Request, err error) error {
+func brokenCall(r Request, way *sending, err error) error {
+	kind := way.kind(err)
 	var undialed errNotDialed
-	if errors.As(err, &undialed) {
-		return &api.Error{
-			Code: api.Unavailable, Reason: "bridge_unreachable", Message: "the bridge cannot be reached; nothing was done",
-			Hint: "try again in a minute; if that does not help, tell a human that the bridge is down", Err: err,
-		}
-	}
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		return &api.Error{
 			Code: api.Unavailable, Reason: "bridge_without_tls", Message: "the bridge does not speak TLS at its address; nothing was done",
 			Hint: "ask the operator of this ship to give its address with http:// (on loopback only), or the bridge a certificate", Err: err,
 		}
 	}
+	if errors.As(err, &undialed) || r.writes() && !way.sent.Load() {
+		return &api.Error{
+			Code: api.Unavailable, Reason: "bridge_unreachable", Message: "the bridge cannot be reached; nothing was done",
+			Hint: "try again in a minute; if that does not help, tell a human that the bridge is down", Err: errors.Join(kind, err),
+		}
+	}
 	if r.writes() {
 		return lostWrite(r, err)
 	}
-	return unheard("the connection broke before its answer was complete", err)
+	return unheard("the connection broke before its answer was complete", errors.Join(kind, err))
 }
 
 // foreign is the error of an exchange whose answer can't be a bridge's.

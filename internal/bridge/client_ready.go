@@ -49,6 +49,7 @@ func (c *Client) look(ctx context.Context) error {
 	if resp.StatusCode != http.StatusOK {
 		return c.absent(fmt.Errorf("HTTP status %d", resp.StatusCode))
 	}
+	c.absence.end()
 	return nil
 }
 

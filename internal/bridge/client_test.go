@@ -3,6 +3,7 @@ package bridge
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -85,6 +86,8 @@ func TestABridgeThatEndsBeforeTheSecondSendingLeavesTheOutcomeOpen(t *testing.T)
 		}
 		buffer := make([]byte, 1<<16)
 		_, _ = conn.Read(buffer)
+		_, _ = io.WriteString(conn, "HTTP/1.1 100 Continue\r\n\r\n")
+		_, _ = conn.Read(buffer)
 		_ = l.Close()
 		_ = conn.Close()
 	}()
@@ -140,7 +143,8 @@ func TestWhatIsNoBridgeIsSaidToBeNone(t *testing.T) {
 			"unavailable/bridge_answer", "outcome_unknown/bridge_answer_lost",
 		},
 		"half an answer": {
-			func(w http.ResponseWriter, _ *http.Request) {
+			func(w http.ResponseWriter, r *http.Request) {
+				_, _ = io.Copy(io.Discard, r.Body)
 				w.Header().Set("Content-Type", "application/json")
 				w.Header().Set("Content-Length", "100")
 				fmt.Fprint(w, `{"id":`)

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"runtime/debug"
 	"strconv"
+	"sync"
 	"time"
 
 	"fleet/api"
@@ -54,11 +55,46 @@ func sendProblem(w http.ResponseWriter, err *api.Error) {
 	_, _ = w.Write(raw)
 }
 
+// unused are the connections that have brought no request yet. net/http's graceful end waits five
+// seconds for each, though nothing was done on it: a ship keeps some for later.
+type unused struct {
+	mu     sync.Mutex
+	open   map[net.Conn]bool
+	ending bool
+}
+
+// note is an http.Server's ConnState.
+func (u *unused) note(c net.Conn, state http.ConnState) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if state != http.StateNew {
+		delete(u.open, c)
+		return
+	}
+	u.open[c] = true
+	if u.ending {
+		_ = c.Close()
+	}
+}
+
+// end closes them. Where a request has come just now, nobody has asked for its text, and the ship
+// sends it to the next bridge.
+func (u *unused) end() {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.ending = true
+	for c := range u.open {
+		_ = c.Close()
+	}
+}
+
 // Serve answers h's requests on l until ctx ends, and gives those under way some seconds then. A
 // client that is slow to ask, or to take its answer, is dropped. It closes l.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger) error {
+	fresh := &unused{open: map[net.Conn]bool{}}
 	server := &http.Server{
 		Handler:           h,
+		ConnState:         fresh.note,
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       30 * time.Second,
 		WriteTimeout:      callTime + 30*time.Second,
@@ -66,6 +102,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, log *slog.Logger
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(log.Handler(), slog.LevelDebug),
 	}
+	server.RegisterOnShutdown(fresh.end)
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(l) }()
 	select {

@@ -37,6 +37,7 @@ func clientTo(t *testing.T, address string, ship Secret) Caller {
 	if err != nil {
 		t.Fatal(err)
 	}
+	c.patience = 200 * time.Millisecond
 	return c
 }
 
