@@ -23,6 +23,7 @@ type connections struct {
 	open    map[net.Conn]*list.Element // its place in quiet; nil while it is busy
 	quiet   *list.List                 // of net.Conn, the one that has been so for longest first
 	parting *list.List                 // of net.Conn without its served, the last that were told to go; some are gone
+	none    chan struct{}              // closed once none is open; nil: nobody waits
 }
 
 func newConnections(most int) *connections {
@@ -60,6 +61,26 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	case http.StateHijacked, http.StateClosed:
 		c.leaveQuiet(conn)
 		delete(c.open, conn)
+		if c.none != nil && len(c.open) == 0 {
+			close(c.none)
+			c.none = nil
+		}
+	}
+}
+
+// wait returns once no connection is open, or ctx has ended. No new ones may come any more.
+func (c *connections) wait(ctx context.Context) {
+	none := make(chan struct{})
+	c.mu.Lock()
+	if len(c.open) > 0 {
+		c.none = none
+	} else {
+		close(none)
+	}
+	c.mu.Unlock()
+	select {
+	case <-none:
+	case <-ctx.Done():
 	}
 }
 

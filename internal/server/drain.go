@@ -55,30 +55,36 @@ func (d drainable) serve(conn net.Conn) *served {
 }
 
 // end closes the port. The system has taken in clients that nobody has accepted yet, and closing
-// would cut them off in the dark: they are refused first, and the last of them and the close have
-// next to nothing between them. It returns once they are gone, which their deadline sees to.
+// would cut them off in the dark: no more are let in, then those are refused, then it is closed.
+// Where the system can't be told to let none in, the last of them and the close have next to
+// nothing between them. It returns once they are gone, which their deadline sees to.
 func (d drainable) end() {
 	var waiting sync.WaitGroup
 	defer waiting.Wait()
 	if socket, ok := d.Listener.(*net.TCPListener); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
 			_ = raw.Control(func(fd uintptr) {
-				for {
-					one, _, err := syscall.Accept(int(fd))
-					if errors.Is(err, syscall.EINTR) || errors.Is(err, syscall.ECONNABORTED) {
-						continue // there may be more behind it
-					}
-					if err != nil {
-						break
-					}
-					waiting.Go(func() { d.turnAway(one) })
-				}
+				_ = refuseHandshakes(int(fd))
+				d.empty(int(fd), &waiting)
 				// Close takes effect only once the goroutine in Accept has woken up.
 				_ = syscall.Shutdown(int(fd), syscall.SHUT_RD)
 			})
 		}
 	}
 	_ = d.Close()
+}
+
+// empty refuses whoever is in the queue.
+func (d drainable) empty(fd int, waiting *sync.WaitGroup) {
+	for {
+		one, _, err := syscall.Accept(fd)
+		switch {
+		case err == nil:
+			waiting.Go(func() { d.turnAway(one) })
+		case !errors.Is(err, syscall.EINTR) && !errors.Is(err, syscall.ECONNABORTED): // there may be more behind these
+			return
+		}
+	}
 }
 
 // turnAway refuses a client that net/http has not seen.

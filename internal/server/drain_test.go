@@ -3,11 +3,14 @@ package server
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -63,10 +66,7 @@ func TestAGracefulEndSaysWhatItDidNotRead(t *testing.T) {
 
 // TestWhoeverTheSystemTookInIsToldOfTheEnd connects without anybody accepting.
 func TestWhoeverTheSystemTookInIsToldOfTheEnd(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := oneListener(t)
 	var clients []net.Conn
 	for range 20 {
 		conn, err := net.Dial("tcp", l.Addr().String())
@@ -111,4 +111,163 @@ func TestARefusedConnectionIsNotClosedBeforeItsClientWasTold(t *testing.T) {
 			t.Error(err)
 		}
 	})
+}
+
+// oneListener is an IPv4 one as Listen makes it.
+func oneListener(t *testing.T) net.Listener {
+	t.Helper()
+	both, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = both.Close() })
+	return both.all[0]
+}
+
+// Between the last accept and the close the kernel took in clients, and then their requests, and
+// cut them off.
+func TestNobodyIsLetInOnceThePortIsBeingEmptied(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("only Linux can be told to let nobody in")
+	}
+	l := oneListener(t)
+	early, err := net.Dial("tcp", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer early.Close()
+	raw, err := l.(*net.TCPListener).SyscallConn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refused error
+	if err := raw.Control(func(fd uintptr) { refused = refuseHandshakes(int(fd)) }); err != nil || refused != nil {
+		t.Fatalf("refuseHandshakes: %v, %v", err, refused)
+	}
+	conn, err := net.DialTimeout("tcp", l.Addr().String(), 100*time.Millisecond)
+	var silent net.Error
+	if err == nil {
+		_ = conn.Close()
+		t.Error("a client was let in")
+	} else if !errors.As(err, &silent) || !silent.Timeout() {
+		t.Errorf("Dial: %v, want no answer", err)
+	}
+	taken, err := l.Accept()
+	if err != nil || taken.RemoteAddr().String() != early.LocalAddr().String() {
+		t.Fatalf("Accept gave %v, %v, want the client that was there before", taken, err)
+	}
+	defer taken.Close()
+	if _, err := io.WriteString(early, "x"); err != nil {
+		t.Error(err)
+	}
+	if n, err := taken.Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Errorf("what it sends does not arrive: %v", err)
+	}
+}
+
+// TestWhoeverConnectsWhileAShipEndsIsToldOrRefused connects again and again.
+func TestWhoeverConnectsWhileAShipEndsIsToldOrRefused(t *testing.T) {
+	p := open(t)
+	request := p.head("Content-Length: 2\r\n") + "{}"
+	var stopped atomic.Bool
+	var clients sync.WaitGroup
+	var told, answered atomic.Int32
+	for range 32 {
+		clients.Go(func() {
+			for {
+				d := net.Dialer{Timeout: 100 * time.Millisecond}
+				conn, err := d.Dial("tcp", strings.TrimPrefix(p.base, "http://"))
+				switch {
+				case err != nil && stopped.Load():
+					return
+				case err != nil:
+					continue
+				}
+				_, _ = io.WriteString(conn, request)
+				resp, err := http.ReadResponse(bufio.NewReader(conn), nil)
+				_ = conn.Close()
+				switch {
+				case err != nil:
+					t.Errorf("a client got no answer: %v", err)
+					return
+				case resp.Header.Get("Fleet-Unread") != "":
+					told.Add(1)
+				default:
+					answered.Add(1)
+				}
+			}
+		})
+	}
+	eventually(t, "clients are answered", func() bool { return answered.Load() > 100 })
+	err := p.stop()
+	stopped.Store(true)
+	clients.Wait()
+	if err != nil || told.Load() == 0 {
+		t.Errorf("Serve: %v; %d clients were told of the end, want some", err, told.Load())
+	}
+}
+
+// net/http's Shutdown closed a connection whose answer was written and that had not been marked as
+// idle yet: the request that followed was lost without a word.
+func TestAConnectionIsNotClosedBetweenItsAnswerAndItsTurn(t *testing.T) {
+	p := open(t)
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, draining := newConnections(10), &atomic.Bool{}
+	h := p.server.httpServer(open, draining)
+	idle, goOn := make(chan struct{}), make(chan struct{})
+	note := h.ConnState
+	h.ConnState = func(conn net.Conn, state http.ConnState) {
+		if state == http.StateIdle {
+			close(idle)
+			<-goOn
+		}
+		note(conn, state)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, l, h, open, draining) }()
+	conn, err := net.Dial("tcp", l.all[0].Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
+	request := p.head(fmt.Sprintf("Content-Length: %d\r\n", len(ping))) + ping
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	reader := bufio.NewReader(conn)
+	resp, err := http.ReadResponse(reader, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if body, err := io.ReadAll(resp.Body); resp.StatusCode != 200 || err != nil {
+		t.Fatalf("ping: %d %s %v", resp.StatusCode, body, err)
+	}
+	<-idle
+	if _, err := io.WriteString(conn, request); err != nil {
+		t.Fatal(err)
+	}
+	end()
+	next := make(chan string, 1)
+	go func() {
+		text, err := io.ReadAll(reader)
+		next <- fmt.Sprint(string(text), err)
+	}()
+	select {
+	case text := <-next:
+		close(goOn)
+		t.Fatalf("the connection ended with %q before its turn", text)
+	case <-time.After(200 * time.Millisecond): // long enough for a Shutdown
+	}
+	close(goOn)
+	if text := <-next; !strings.Contains(text, "Fleet-Unread") {
+		t.Errorf("the next request got %q, want that it was not read", text)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"runtime/debug"
 	"strings"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 )
@@ -90,3 +91,27 @@ func loopbackOrigin(values []string) bool {
 	return len(values) == 1 && ok && host != "" && loopbackHost(host) &&
 		(strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https"))
 }
+
+// leaving has each answer after the beginning of the ship's end say that its connection takes no
+// further request.
+func leaving(draining *atomic.Bool, next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		next.ServeHTTP(leavingWriter{w, draining}, r)
+	})
+}
+
+type leavingWriter struct {
+	http.ResponseWriter
+	draining *atomic.Bool
+}
+
+// WriteHeader is what every answer of ours begins with.
+func (w leavingWriter) WriteHeader(status int) {
+	if w.draining.Load() {
+		w.Header().Set("Connection", "close")
+	}
+	w.ResponseWriter.WriteHeader(status)
+}
+
+// Unwrap is for http.ResponseController.
+func (w leavingWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }

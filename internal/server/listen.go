@@ -60,12 +60,15 @@ func Listen(port int) (*Listeners, error) {
 }
 
 func listenBoth(port int) (*Listeners, error) {
-	four, err := net.Listen("tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
+	// Multipath sockets, Go's default, take no filter, and there is one path on loopback.
+	var config net.ListenConfig
+	config.SetMultipathTCP(false)
+	four, err := config.Listen(context.Background(), "tcp4", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)))
 	if err != nil {
 		return nil, unbound("127.0.0.1", port, err)
 	}
 	l := &Listeners{port: four.Addr().(*net.TCPAddr).Port, all: []net.Listener{four}}
-	six, err := net.Listen("tcp6", net.JoinHostPort("::1", strconv.Itoa(l.port)))
+	six, err := config.Listen(context.Background(), "tcp6", net.JoinHostPort("::1", strconv.Itoa(l.port)))
 	switch {
 	case err == nil:
 		l.all = append(l.all, six)
@@ -86,11 +89,13 @@ func unbound(host string, port int, err error) error {
 // Serve answers on l until ctx ends, then lets requests in flight end and returns within 10 s. A
 // client is told where nothing that it sent was done. It closes l. The error is nil after an end that ctx asked for.
 func (s *Server) Serve(ctx context.Context, l *Listeners) error {
-	open := newConnections(s.maxConnections)
-	h := s.httpServer(open)
+	open, draining := newConnections(s.maxConnections), &atomic.Bool{}
+	return serve(ctx, l, s.httpServer(open, draining), open, draining)
+}
+
+func serve(ctx context.Context, l *Listeners, h *http.Server, open *connections, draining *atomic.Bool) error {
 	ended := make(chan error, len(l.all))
 	var serving sync.WaitGroup
-	draining := &atomic.Bool{}
 	var ports []drainable
 	for _, one := range l.all {
 		ports = append(ports, drainable{one, draining})
@@ -98,7 +103,6 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	for _, one := range ports {
 		serving.Go(func() { ended <- h.Serve(one) })
 	}
-	defer serving.Wait()
 	var err error
 	select {
 	case <-ctx.Done():
@@ -110,19 +114,18 @@ func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	for _, one := range ports {
 		one.end()
 	}
-	if h.Shutdown(stop) != nil {
-		_ = h.Close() // whoever is left had its time
-	}
-	if errors.Is(err, http.ErrServerClosed) {
-		err = nil
-	}
+	serving.Wait() // from here on open has every connection
+	// Not Shutdown: it may close a connection between its answer and its turn to be told that no
+	// further request is read.
+	open.wait(stop)
+	_ = h.Close() // whoever is left had its time
 	return err
 }
 
-func (s *Server) httpServer(open *connections) *http.Server {
+func (s *Server) httpServer(open *connections, draining *atomic.Bool) *http.Server {
 	// No WriteTimeout: a tool may take its time, and bounds itself.
 	return &http.Server{
-		Handler:           s.Handler(),
+		Handler:           leaving(draining, s.Handler()),
 		ReadHeaderTimeout: 10 * time.Second,
 		ReadTimeout:       s.bodyTimeout, // net/http lifts it once the body is there
 		IdleTimeout:       idleTimeout,
