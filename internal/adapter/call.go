@@ -77,8 +77,8 @@ func (c *call) drop(key string) {
 	}
 }
 
-// unsent says that an attempt failed before anything of the call was written, while somebody
-// still waits for it.
+// unsent says that an attempt failed before all of the call was written, while somebody still
+// waits for it.
 func (c *call) unsent(err error) bool {
 	var away *unreachableError
 	return c.ctx.Err() == nil && (errors.As(err, &away) || c.route.unsent())
@@ -105,6 +105,5 @@ func (c *call) done() bool {
 }
 
 // body is the call's line as the body of one attempt, of a kind that net/http knows to be in memory:
-// it writes head and body at once then. In two writes, the second may meet a connection that the
-// ship has closed after the first, and nobody could tell what of it was read.
+// it writes a short one together with its head then.
 func (c *call) body() io.ReadCloser { return io.NopCloser(bytes.NewReader(c.line)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -14,6 +15,10 @@ import (
 
 // idleTimeout is how long an unused connection is kept.
 const idleTimeout = 90 * time.Second
+
+// dialTimeout is enough for the kernel's answer on loopback, however busy the machine is. A ship that
+// is ending lets nobody in, and the kernel alone would ask again only after a second.
+const dialTimeout = 250 * time.Millisecond
 
 // errStale says that the ship closed a kept connection before anything was written to it, so
 // another one may be taken.
@@ -51,8 +56,8 @@ func newTransport(limit int) *http.Transport {
 	}
 }
 
-// route notes which connection an attempt goes over, to tell afterwards whether anything of it
-// may have arrived. Not for concurrent attempts.
+// route notes which connection an attempt goes over, to tell afterwards whether all of it may have
+// arrived. Not for concurrent attempts.
 type route struct {
 	conn   *conn
 	writes int64 // on the connection, before this attempt
@@ -68,6 +73,7 @@ func (r *route) traced(ctx context.Context, sent func()) context.Context {
 				return
 			}
 			c.look.Store(got.Reused || got.WasIdle)
+			c.cut.Store(false)
 			r.conn, r.writes = c, c.writes.Load()
 		},
 		WroteRequest: func(wrote httptrace.WroteRequestInfo) {
@@ -78,8 +84,13 @@ func (r *route) traced(ctx context.Context, sent func()) context.Context {
 	})
 }
 
-// unsent says that the attempt had a connection and that nothing was written to it.
-func (r *route) unsent() bool { return r.conn != nil && r.conn.writes.Load() == r.writes }
+// unsent says that the attempt had a connection, to which not all of it was written. The ship does
+// nothing before it has read a request to its end. RoundTrip does not fail while something is
+// still being written.
+func (r *route) unsent() bool { return r.conn != nil && (r.conn.cut.Load() || !r.begun()) }
+
+// begun says that the attempt had a connection, to which some of it was written.
+func (r *route) begun() bool { return r.conn != nil && r.conn.writes.Load() != r.writes }
 
 // dial connects to the port of address on 127.0.0.1 and, where that refuses, on [::1], and sees
 // that the listener is ours before anything can be written.
@@ -88,7 +99,7 @@ func dial(ctx context.Context, _, address string) (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := net.Dialer{KeepAlive: -1} // both ends are one machine
+	d := net.Dialer{Timeout: dialTimeout, KeepAlive: -1} // both ends are one machine
 	for _, host := range []string{"127.0.0.1", "::1"} {
 		var c net.Conn
 		var refused error
@@ -127,7 +138,8 @@ type conn struct {
 	*net.TCPConn
 	raw    syscall.RawConn
 	look   atomic.Bool
-	writes atomic.Int64 // that may have reached the other end
+	cut    atomic.Bool  // a write of this attempt ended before its last byte
+	writes atomic.Int64 // that may have reached the other end, in part at least
 }
 
 // Write fails with errStale, and writes nothing, on a connection that has ended.
@@ -135,12 +147,20 @@ func (c *conn) Write(p []byte) (int, error) {
 	if c.look.Swap(false) && c.ended() {
 		return 0, errStale
 	}
-	c.writes.Add(1)
 	n, err := c.TCPConn.Write(p)
-	if n == 0 && err != nil {
-		c.writes.Add(-1)
+	if n > 0 {
+		c.writes.Add(1)
+	}
+	if n < len(p) {
+		c.cut.Store(true)
 	}
 	return n, err
+}
+
+// ReadFrom is Write for the rest of a long request, which net/http hands over as a reader. The one of
+// TCPConn would go past Write.
+func (c *conn) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{c}, r)
 }
 
 // ended says that there is something to read: the end, an error, or an answer to nothing.

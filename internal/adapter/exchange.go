@@ -23,12 +23,17 @@ type waiting struct {
 	deadline time.Time
 	pause    time.Duration // before the next try
 	last     bool          // the patience has ended
+	cuts     int           // tries that a ship ended in the middle
 }
+
+// maxCuts is how often a ship may end a call in its middle: one that does so again is not being
+// restarted, and each try sends megabytes.
+const maxCuts = 3
 
 // exchange sends a call and hands out what comes back. When it returns, each request in the
 // call that is still unanswered gets the error, which is never nil then.
 //
-// A call is sent a second time only where that cannot do it twice: where nothing of it was
+// A call is sent a second time only where that cannot do it twice: where not all of it was
 // written, and after a 401.
 func (s *session) exchange(c *call) error {
 	if c.batch && s.negotiated() != batchVersion {
@@ -48,6 +53,8 @@ func (s *session) exchange(c *call) error {
 		switch {
 		case err != nil && !c.unsent(err):
 			return s.broken(c.ctx, err)
+		case err != nil && c.route.begun() && w.cutAgain():
+			return s.cutOff(c, err)
 		case err != nil:
 			if t, err = s.away(c, t, &w, err); err != nil {
 				return err
@@ -167,6 +174,18 @@ func (s *session) broken(ctx context.Context, err error) error {
 	}
 	return &failure{cause: err, message: "the connection to the ship broke off before the answer came. " +
 		"The call may have been done: look before you repeat it"}
+}
+
+// cutAgain counts a try that was cut off, and says that there were enough of them.
+func (w *waiting) cutAgain() bool {
+	w.cuts++
+	return w.cuts >= maxCuts
+}
+
+func (s *session) cutOff(c *call, err error) error {
+	return &failure{cause: err, message: fmt.Sprintf(
+		"the ship ended the connection %d times before it had read the %d bytes of this call, so nothing was done. Send less in one call",
+		maxCuts, len(c.line))}
 }
 
 func (s *session) notRunning(t *target, cause error) error {
