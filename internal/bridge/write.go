@@ -34,6 +34,9 @@ func (b *Broker) write(ctx context.Context, c *order) (json.RawMessage, error) {
 	if earlier != nil {
 		return b.again(ctx, c, i, earlier)
 	}
+	if err := c.policy.checkBody(c.Body); err != nil {
+		return nil, b.refused(c, err)
+	}
 	if i.Write.Kind == PullReview && i.Write.Head == "" {
 		if i.Write.Head, err = b.head(ctx, c); err != nil {
 			return nil, b.refused(c, err)
