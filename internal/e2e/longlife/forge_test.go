@@ -79,7 +79,7 @@ func withForge(t *testing.T, workspaces int) (*fleet, *slowForge) {
 		late, freed := time.Duration(0), (<-chan struct{})(nil)
 		switch {
 		case strings.Contains(r.URL.Path, "/issues"):
-			late, freed = time.Duration(forge.issues.Load()), forge.freeing()
+			freed, late = forge.freeing(), time.Duration(forge.issues.Load())
 		case strings.Contains(r.URL.Path, "/pulls"):
 			late = time.Duration(forge.pulls.Load())
 		}
