@@ -42,7 +42,7 @@ func (p Policy) checkBody(body string) error {
 		if !p.AllowMassMentions && strings.Contains(text, "@") {
 			mass = matches(mass, plainAddress.ReplaceAllString(text, "$1"+hole), massMention)
 		}
-		if p.RefuseClosingKeywords {
+		if p.RefuseClosingKeywords && strings.ContainsAny(text, "0123456789") {
 			closing = matches(matches(closing, text, closingKeyword), text, duplicateOf)
 		}
 	}
