@@ -114,7 +114,7 @@ func TestTheOperatorsSocketComesBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	var last result
-	if !shipyard.Poll(func() bool { last = f.ship(t, "ls"); return last.code == 0 }) {
+	if !shows(func() bool { last = f.ship(t, "ls"); return last.code == 0 }) {
 		t.Fatalf("ship ls after ship.sock was removed = %d, %s", last.code, last.stderr)
 	}
 	f.unharmed(t, "one", tokens["one"])

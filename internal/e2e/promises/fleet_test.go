@@ -202,11 +202,14 @@ func (f *fleet) state(t *testing.T, name string) string {
 	return *w.InactiveReason
 }
 
+// shows waits until a command of ship's shows what it must come to show. Each asking is a process.
+func shows(done func() bool) bool { return shipyard.PollEvery(100*time.Millisecond, done) }
+
 // becomes waits until a workspace's state is want.
 func (f *fleet) becomes(t *testing.T, name, want string) {
 	t.Helper()
 	got := ""
-	if !shipyard.Poll(func() bool { got = f.state(t, name); return got == want }) {
+	if !shows(func() bool { got = f.state(t, name); return got == want }) {
 		t.Errorf("ship ls shows r/%s as %q, want %q", name, got, want)
 	}
 }

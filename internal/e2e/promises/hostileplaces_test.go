@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"fleet/internal/atlas"
-	"fleet/internal/e2e/shipyard"
 )
 
 func quoted(t *testing.T, text string) string {
@@ -110,7 +109,7 @@ func (v *victim) session(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.say(t, "activate", "gears/two", "--", "sh", "-c", "cat text; exec sleep 1000")
-	if !shipyard.Poll(func() bool { return strings.Contains(v.say(t, "logs", "gears/two").stdout, "the end") }) {
+	if !shows(func() bool { return strings.Contains(v.say(t, "logs", "gears/two").stdout, "the end") }) {
 		t.Error("ship logs never showed the end of the text")
 	}
 	v.say(t, "logs", "gears/two", "--json")

@@ -4,20 +4,14 @@
 package promises_test
 
 import (
-	"flag"
 	"os"
-	"runtime"
-	"strconv"
 	"testing"
 
+	"fleet/internal/e2e/process"
 	"fleet/internal/e2e/shipyard"
 )
 
 func TestMain(m *testing.M) {
-	// The tests wait for other processes most of the time.
-	flag.Parse()
-	if own := flag.Lookup("test.parallel"); own.Value.String() == strconv.Itoa(runtime.GOMAXPROCS(0)) {
-		_ = own.Value.Set(strconv.Itoa(3 * runtime.GOMAXPROCS(0)))
-	}
+	process.Overlap()
 	os.Exit(shipyard.Run(m, nil))
 }

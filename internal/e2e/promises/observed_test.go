@@ -34,7 +34,7 @@ func (f *fleet) statusLine(t *testing.T, name string) string {
 func (f *fleet) runs(t *testing.T, name, want string) {
 	t.Helper()
 	got := ""
-	if !shipyard.Poll(func() bool {
+	if !shows(func() bool {
 		if command := f.look(t, name).Observed.PaneCommand; command != nil {
 			got = *command
 		}
@@ -97,12 +97,12 @@ func TestWhatAPaneShowsNeverChangesWhatItsAgentReported(t *testing.T) {
 	for _, text := range []string{`✳ Working… (esc to interrupt · 44.7k tokens)`, `\033]0;✳ Finished\007❯ `, `Do you want to proceed? 1. Yes`, "> "} {
 		f.say(t, "one", text)
 	}
-	if !shipyard.Poll(func() bool {
+	if !shows(func() bool {
 		return strings.Contains(f.must(t, "logs", "r/one", "-n", "100"), "Do you want to proceed?")
 	}) {
 		t.Fatal("nothing was said in the pane: this test sees nothing")
 	}
-	if !shipyard.Poll(func() bool {
+	if !shows(func() bool {
 		f.say(t, "one", "still here")
 		return f.look(t, "one").Observed.PaneActivityAt.After(*before.Observed.PaneActivityAt)
 	}) {

@@ -37,8 +37,11 @@ func RemoveAll(t testing.TB, dir string) {
 }
 
 // Poll asks until done says yes, and reports whether it did within Patience.
-func Poll(done func() bool) bool {
-	for deadline := time.Now().Add(Patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+func Poll(done func() bool) bool { return PollEvery(20*time.Millisecond, done) }
+
+// PollEvery is Poll where asking is dear, a process each time, say: it pauses for so long in between.
+func PollEvery(pause time.Duration, done func() bool) bool {
+	for deadline := time.Now().Add(Patience); time.Now().Before(deadline); time.Sleep(pause) {
 		if done() {
 			return true
 		}
