@@ -82,9 +82,14 @@ func readBridgeFile(path string) (*bridge.File, error) {
 	}
 	file, err := bridge.ParseConfig(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %s", path, strings.ReplaceAll(err.Error(), "\n", "; "))
+		return nil, bridgeFault(path, err)
 	}
 	return file, nil
+}
+
+// bridgeFault puts every fault of a bridge.yaml into one line.
+func bridgeFault(path string, err error) error {
+	return fmt.Errorf("%s: %s", path, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
 
 func (a *app) bridgeGrantCommand() *cobra.Command {

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
+	"sync/atomic"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -31,7 +34,7 @@ func (a *app) bridgeServeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return serveBridge(cmd.Context(), file, secrets, slog.New(slog.NewTextHandler(a.stderr, nil)))
+			return serveBridge(cmd.Context(), a.bridgeFlag, file, secrets, slog.New(slog.NewTextHandler(a.stderr, nil)))
 		}),
 	}
 	hiddenInt(cmd, &handed, handedFlag)
@@ -43,33 +46,26 @@ func hiddenInt(cmd *cobra.Command, value *int, name string) {
 	_ = cmd.Flags().MarkHidden(name)
 }
 
-func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]bridge.Secret, logger *slog.Logger) error {
+// ownBridge is a bridge of its own process.
+type ownBridge struct {
+	path   string // of bridge.yaml
+	file   atomic.Pointer[bridge.File]
+	store  *bridge.CredentialStore
+	broker *bridge.Broker
+	logger *slog.Logger
+}
+
+func serveBridge(ctx context.Context, path string, file *bridge.File, secrets map[string]bridge.Secret, logger *slog.Logger) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	configured, err := file.HostCredentials()
-	if err != nil {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	o := &ownBridge{path: path, logger: logger}
+	if err := o.open(ctx, file, secrets); err != nil {
 		return err
 	}
-	dir, err := bridge.CredentialDir(os.Getenv)
-	if err != nil {
-		dir = "" // a user without a home keeps none there
-	}
-	store, err := bridge.NewCredentialStore(bridge.CredentialStoreConfig{
-		Dir: dir, Environment: secrets, Configured: configured,
-		Registered: func() []bridge.Registration { return bridge.Registrations(file.Repos) },
-	})
-	if err != nil {
-		return err
-	}
-	broker, err := bridge.Open(ctx, bridge.Config{
-		Registry:  func() map[string]bridge.Registered { return file.Repos },
-		Providers: providers(), Credentials: store, Dir: file.Dir, Logger: logger,
-	})
-	if err != nil {
-		return err
-	}
-	defer func() { _ = broker.Close() }()
-	warnOfCredentials(ctx, configured, logger)
+	defer func() { _ = o.broker.Close() }()
 	socket := filepath.Join(file.Dir, atlas.BridgeSocket)
 	if file.Listen == "unix://"+socket {
 		return fmt.Errorf("listen names %s, where this bridge's operators are served; next: give ships another name, such as unix://%s", socket, filepath.Join(file.Dir, "ships.sock"))
@@ -83,12 +79,77 @@ func serveBridge(ctx context.Context, file *bridge.File, secrets map[string]brid
 		return errors.Join(err, operators.Close())
 	}
 	logger.Info("ready", "listen", file.Listen, "repos", len(file.Repos), "pid", os.Getpid(), "version", build.Version())
-	ended := make(chan error, 2)
-	go func() { ended <- bridge.Serve(ctx, operators, broker.AdminHandler(), logger) }()
-	go func() { ended <- bridge.Serve(ctx, ships, broker.Handler(), logger) }()
+	ended := make(chan error, 3)
+	go func() { ended <- o.onHangup(ctx, hangups) }()
+	go func() { ended <- bridge.Serve(ctx, operators, o.broker.AdminHandler(), logger) }()
+	go func() { ended <- bridge.Serve(ctx, ships, o.broker.Handler(), logger) }()
 	first := <-ended
 	cancel()
-	return errors.Join(first, <-ended)
+	return errors.Join(first, <-ended, <-ended)
+}
+
+func (o *ownBridge) open(ctx context.Context, file *bridge.File, secrets map[string]bridge.Secret) error {
+	o.file.Store(file)
+	configured, err := file.HostCredentials()
+	if err != nil {
+		return err
+	}
+	dir, err := bridge.CredentialDir(os.Getenv)
+	if err != nil {
+		dir = "" // a user without a home keeps none there
+	}
+	o.store, err = bridge.NewCredentialStore(bridge.CredentialStoreConfig{
+		Dir: dir, Environment: secrets, Configured: configured,
+		Registered: func() []bridge.Registration { return bridge.Registrations(o.file.Load().Repos) },
+	})
+	if err != nil {
+		return err
+	}
+	o.broker, err = bridge.Open(ctx, bridge.Config{
+		Registry:  func() map[string]bridge.Registered { return o.file.Load().Repos },
+		Providers: providers(), Credentials: o.store, Dir: file.Dir, Logger: o.logger,
+	})
+	if err == nil {
+		warnOfCredentials(ctx, configured, o.logger)
+	}
+	return err
+}
+
+// onHangup reads bridge.yaml again on each SIGHUP, until ctx ends.
+func (o *ownBridge) onHangup(ctx context.Context, hangups <-chan os.Signal) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-hangups:
+			if err := o.reload(ctx); err != nil {
+				o.logger.Error("read bridge.yaml again; the old one stays in force", "err", oneLine(err))
+			} else {
+				o.logger.Info("bridge.yaml read again", "repos", len(o.file.Load().Repos))
+			}
+		}
+	}
+}
+
+// reload puts all of bridge.yaml in force, or nothing of it.
+func (o *ownBridge) reload(ctx context.Context) error {
+	next, err := readBridgeFile(o.path)
+	if err != nil {
+		return err
+	}
+	change, err := o.file.Load().Succeed(next)
+	configured, badCredentials := next.HostCredentials()
+	if err := errors.Join(err, badCredentials); err != nil {
+		return bridgeFault(o.path, err)
+	}
+	if err := o.store.Reconfigure(configured); err != nil {
+		return bridgeFault(o.path, err)
+	}
+	change()
+	o.file.Store(next)
+	o.broker.Reload()
+	warnOfCredentials(ctx, configured, o.logger)
+	return nil
 }
 
 // warnOfCredentials says early which token's file cannot be used. The bridge serves without, since

@@ -73,7 +73,11 @@ func bridgePages() map[string]page {
 		"bridge serve": {
 			"Serve the bridge that bridge.yaml describes until SIGINT or SIGTERM. Run it as a user of its own, who owns the\n" +
 				"directory that dir names, of mode 0700. \"ready\" on stderr says that it serves; nobody may do anything there\n" +
-				"before ship bridge grant. README, \"A bridge of its own\", has an example of the file.",
+				"before ship bridge grant. README, \"A bridge of its own\", has an example of the file.\n" +
+				"SIGHUP (kill -HUP, with the pid of the \"ready\" line) has it read bridge.yaml again: all of it, or, where anything\n" +
+				"is wrong, nothing, and stderr says what. listen, dir and whether there is tls stay until a restart;\n" +
+				"certificates, credentials, repos and what agents may read and post of each (trusted_authors_only, trusted_authors,\n" +
+				"mass_mentions, closing_keywords) change at once.",
 			"ship bridge serve --config bridge.yaml",
 		},
 		"bridge grant": {

@@ -20,6 +20,8 @@ type File struct {
 	Dir         string
 	Repos       map[string]Registered
 	Credentials []FileCredential
+
+	served *certificate // what Listener serves; nil: none
 }
 
 // TLSFiles name a certificate with its chain, and its key, in PEM.
@@ -102,6 +104,7 @@ func (f *File) Listener() (net.Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.served = files
 	return tls.NewListener(l, &tls.Config{
 		MinVersion: tls.VersionTLS12, GetCertificate: files.get, NextProtos: []string{"h2", "http/1.1"},
 	}), nil
@@ -122,15 +125,25 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	if c.loaded != nil && time.Since(c.read) < time.Minute {
 		return c.loaded, nil
 	}
-	loaded, err := tls.LoadX509KeyPair(c.files.CertFile, c.files.KeyFile)
+	loaded, err := c.files.load()
 	if err != nil {
 		if c.loaded == nil {
-			return nil, fmt.Errorf("read the bridge's certificate: %w", err)
+			return nil, err
 		}
 		return c.loaded, nil
 	}
-	c.loaded, c.read = &loaded, time.Now()
+	c.keep(loaded)
 	return c.loaded, nil
+}
+
+func (c *certificate) keep(loaded *tls.Certificate) { c.loaded, c.read = loaded, time.Now() }
+
+func (f TLSFiles) load() (*tls.Certificate, error) {
+	loaded, err := tls.LoadX509KeyPair(f.CertFile, f.KeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("read the bridge's certificate: %w", err)
+	}
+	return &loaded, nil
 }
 
 // ConfigFault is one thing that is wrong with bridge.yaml. It quotes no value of the file.

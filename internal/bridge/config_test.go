@@ -5,6 +5,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/json"
 	"encoding/pem"
 	"errors"
@@ -303,14 +304,17 @@ func TestWhatYAMLAllowsAndAConfigDoesNot(t *testing.T) {
 	}
 }
 
-func TestABridgeServesTLS(t *testing.T) {
+// writeCertificate makes a certificate for 127.0.0.1 with its key.
+func writeCertificate(t *testing.T, name string) TLSFiles {
+	t.Helper()
 	dir := t.TempDir()
-	roots := x509.NewCertPool()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	template := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: name}, NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -324,8 +328,16 @@ func TestABridgeServesTLS(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	roots.AppendCertsFromPEM(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
-	f := &File{Listen: "127.0.0.1:0", TLS: &TLSFiles{filepath.Join(dir, "cert"), filepath.Join(dir, "key")}}
+	return TLSFiles{filepath.Join(dir, "cert"), filepath.Join(dir, "key")}
+}
+
+func TestABridgeServesTLS(t *testing.T) {
+	files := writeCertificate(t, "bridge")
+	roots := x509.NewCertPool()
+	if whole, err := os.ReadFile(files.CertFile); err != nil || !roots.AppendCertsFromPEM(whole) {
+		t.Fatal(err)
+	}
+	f := &File{Listen: "127.0.0.1:0", TLS: &files}
 	l, err := f.Listener()
 	if err != nil {
 		t.Fatal(err)
@@ -344,7 +356,7 @@ func TestABridgeServesTLS(t *testing.T) {
 	if _, err := caller.Do(t.Context(), Request{Op: OpInfo, Repo: "widgets"}); err != nil {
 		t.Error(err)
 	}
-	if _, err := (&File{Listen: "127.0.0.1:0", TLS: &TLSFiles{filepath.Join(dir, "none"), filepath.Join(dir, "key")}}).Listener(); err == nil {
+	if _, err := (&File{Listen: "127.0.0.1:0", TLS: &TLSFiles{files.CertFile + "-none", files.KeyFile}}).Listener(); err == nil {
 		t.Error("a certificate that isn't there was served")
 	}
 }

@@ -39,16 +39,13 @@ type HostCredential struct {
 type CredentialStore struct {
 	dir         string
 	environment map[string]Secret
-	configured  map[string]HostCredential
+	configured  atomic.Pointer[map[string]HostCredential]
 	registered  func() []Registration
 }
 
 // NewCredentialStore reads no file. It refuses a configured host that is none or comes twice.
 func NewCredentialStore(c CredentialStoreConfig) (*CredentialStore, error) {
-	s := &CredentialStore{
-		dir: c.Dir, environment: map[string]Secret{}, configured: map[string]HostCredential{},
-		registered: c.Registered,
-	}
+	s := &CredentialStore{dir: c.Dir, environment: map[string]Secret{}, registered: c.Registered}
 	if s.registered == nil {
 		s.registered = func() []Registration { return nil }
 	}
@@ -59,23 +56,34 @@ func NewCredentialStore(c CredentialStoreConfig) (*CredentialStore, error) {
 			}
 		}
 	}
-	for _, h := range c.Configured {
-		host, err := ParseCredentialHost(h.Host)
-		if err != nil {
-			return nil, fmt.Errorf("credential's host: %w", err)
-		}
-		if _, twice := s.configured[host]; twice {
-			return nil, fmt.Errorf("host %s has two credentials", host)
-		}
-		if (h.File == "") == (h.Credential == nil) {
-			return nil, fmt.Errorf("credential of %s: give a file or an app", host)
-		}
-		if app, ok := h.Credential.(*App); ok && credentialHost(app.config.API) != host {
-			return nil, fmt.Errorf("credential of %s: its app is of another host", host)
-		}
-		s.configured[host] = h
+	if err := s.Reconfigure(c.Configured); err != nil {
+		return nil, err
 	}
 	return s, nil
+}
+
+// Reconfigure puts these in the place of the configured credentials. It reads no file, and changes
+// nothing where one of them is refused, as by NewCredentialStore.
+func (s *CredentialStore) Reconfigure(all []HostCredential) error {
+	configured := map[string]HostCredential{}
+	for _, h := range all {
+		host, err := ParseCredentialHost(h.Host)
+		if err != nil {
+			return fmt.Errorf("credential's host: %w", err)
+		}
+		if _, twice := configured[host]; twice {
+			return fmt.Errorf("host %s has two credentials", host)
+		}
+		if (h.File == "") == (h.Credential == nil) {
+			return fmt.Errorf("credential of %s: give a file or an app", host)
+		}
+		if app, ok := h.Credential.(*App); ok && credentialHost(app.config.API) != host {
+			return fmt.Errorf("credential of %s: its app is of another host", host)
+		}
+		configured[host] = h
+	}
+	s.configured.Store(&configured)
+	return nil
 }
 
 // For gives the credential for the API at the given address of a repository registered for forge.
@@ -141,7 +149,7 @@ func (c *hostCredential) current() (Credential, error) {
 			return nil, e
 		}
 	}
-	if h, ok := c.store.configured[c.host]; ok {
+	if h, ok := (*c.store.configured.Load())[c.host]; ok {
 		if h.Credential != nil {
 			return h.Credential, nil
 		}
@@ -200,7 +208,7 @@ func (s *CredentialStore) secrets() []Secret {
 			all = append(all, NewSecret(strings.TrimSpace(text)))
 		}
 	}
-	for _, h := range s.configured {
+	for _, h := range *s.configured.Load() {
 		if h.File != "" {
 			read(h.File, noOthers)
 		}
