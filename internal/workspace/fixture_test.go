@@ -202,7 +202,7 @@ func (f *fleet) get(t testing.TB, w atlas.ID) api.Workspace {
 // git runs git as an operator or an agent does.
 func (f *fleet) git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@localhost"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=n", "-c", "user.email=e@localhost", "-c", "core.fsync=none"}, args...)...)
 	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "GIT_CONFIG_NOSYSTEM=1"}
 	out, err := c.CombinedOutput()
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -56,6 +57,22 @@ func soon(t *testing.T, what string, f func()) {
 	}
 }
 
+// keep moves the checkouts of r away; what it gives puts them back as they were, until its test ends.
+func (f *fleet) keep(t *testing.T) (anew func(t *testing.T)) {
+	t.Helper()
+	checkouts, kept := filepath.Join(f.root, "r"), filepath.Join(f.home, "kept")
+	if err := os.Rename(checkouts, kept); err != nil {
+		t.Fatal(err)
+	}
+	return func(t *testing.T) {
+		t.Helper()
+		t.Cleanup(func() { removeAll(t, checkouts) })
+		if out, err := exec.Command("cp", "-Rp", kept, checkouts).CombinedOutput(); err != nil {
+			t.Fatalf("cp: %v\n%s", err, out)
+		}
+	}
+}
+
 func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	places := map[string]func(dir, tree string) string{
@@ -76,12 +93,13 @@ func TestNothingInADirectorysPlaceIsWaitedFor(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
+			w, tree := f.checkout(t, "r/a"), id(t, "r/tree")
+			f.git(t, w.Dir(f.root), "worktree", "add", "-q", "-b", "side", tree.Dir(f.root))
+			f.git(t, w.Dir(f.root), "checkout", "-q", "--detach")
+			anew := f.keep(t)
 			for where, place := range places {
 				t.Run("for "+where, func(t *testing.T) {
-					w, tree := f.checkout(t, "r/a"), id(t, "r/tree")
-					f.git(t, w.Dir(f.root), "worktree", "add", "-q", "-b", "side", tree.Dir(f.root))
-					f.git(t, w.Dir(f.root), "checkout", "-q", "--detach")
-					t.Cleanup(func() { removeAll(t, filepath.Join(f.root, "r")) })
+					anew(t)
 					path := place(w.Dir(f.root), tree.Dir(f.root))
 					if err := os.RemoveAll(path); err != nil {
 						t.Fatal(err)
@@ -125,13 +143,14 @@ func TestWhatGitWouldWaitForIsNamed(t *testing.T) {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
 			f := newFleet(t)
+			w := f.checkout(t, "r/a")
+			anew := f.keep(t)
 			for _, place := range places {
 				if kind == "link to a pipe" && (place == ".gitignore" || place == "deep/.gitignore" || place == ".gitattributes") {
 					continue // git reads no link there
 				}
 				t.Run("for "+place, func(t *testing.T) {
-					w := f.checkout(t, "r/a")
-					t.Cleanup(func() { removeAll(t, w.Dir(f.root)) })
+					anew(t)
 					path := filepath.Join(w.Dir(f.root), place)
 					if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 						t.Fatal(err)
