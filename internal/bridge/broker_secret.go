@@ -8,6 +8,9 @@ import (
 	"unicode"
 )
 
+// masked is what stands in the place of a credential that is known by its shape alone.
+const masked = "[masked]"
+
 // shape is what a kind of credential looks like. The first group is the secret part.
 type shape struct {
 	marks   []string // one of them is in every match: looking for them is quick
@@ -93,7 +96,7 @@ func hasShape(text string) bool {
 // stands around it, such as the name of a variable, stays.
 func MaskCredentials(text string) string {
 	for _, s := range shapes() {
-		text = maskSpans(text, s.find(text))
+		text = replaceSpans(text, s.find(text), masked)
 	}
 	if f, differs := fold(text); !differs || !hasShape(f.text) {
 		return text
@@ -103,21 +106,18 @@ func MaskCredentials(text string) string {
 		if !differs {
 			break
 		}
-		found := s.find(f.text)
-		for i, at := range found {
-			found[i] = f.span(at[0], at[1])
-		}
-		text = maskSpans(text, found)
+		text = replaceSpans(text, f.spans(s.find(f.text)), masked)
 	}
 	return text
 }
 
-func maskSpans(text string, spans [][2]int) string {
+// replaceSpans puts a word in the place of each span of text; they are in order, and apart.
+func replaceSpans(text string, spans [][2]int, word string) string {
 	var b strings.Builder
 	last := 0
 	for _, at := range spans {
 		b.WriteString(text[last:at[0]])
-		b.WriteString("[masked]")
+		b.WriteString(word)
 		last = at[1]
 	}
 	return b.String() + text[last:]

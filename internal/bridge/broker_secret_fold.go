@@ -45,3 +45,11 @@ func fold(s string) (folded, bool) {
 // span gives where in the original the bytes from one to another of the folded text stand. What is
 // invisible at their end goes with them.
 func (f folded) span(from, to int) [2]int { return [2]int{f.at[from], f.at[to]} }
+
+// spans does so with each, in place.
+func (f folded) spans(all [][2]int) [][2]int {
+	for i, at := range all {
+		all[i] = f.span(at[0], at[1])
+	}
+	return all
+}

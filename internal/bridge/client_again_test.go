@@ -116,9 +116,9 @@ func TestABridgeThatStaysAwayHoldsUpTheFirstCallAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := clientTo(t, "http://127.0.0.1:1", b.Local()).(*Client)
 		c.patience = awayPatience
-		there := false
+		var there atomic.Bool
 		c.http = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
-			if !there {
+			if !there.Load() {
 				return nil, errNotDialed{syscall.ECONNREFUSED}
 			}
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {jsonType}}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
@@ -139,16 +139,16 @@ func TestABridgeThatStaysAwayHoldsUpTheFirstCallAlone(t *testing.T) {
 		expectWait("one within the minute", read, 0, 0)
 		time.Sleep(awayMemory + time.Second)
 		expectWait("one after a quiet minute", comment("done"), awayPatience, awayPatience+lastPause)
-		there = true
+		there.Store(true)
 		if _, err := c.Do(t.Context(), read); err != nil {
 			t.Fatal(err)
 		}
-		there = false
-		time.AfterFunc(awayPatience/2, func() { there = true })
+		there.Store(false)
+		time.AfterFunc(awayPatience/2, func() { there.Store(true) })
 		if _, err := c.Do(t.Context(), read); err != nil {
 			t.Errorf("a bridge that was away for %v: %v", awayPatience/2, err)
 		}
-		there = false
+		there.Store(false)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		began := time.Now()

@@ -25,8 +25,9 @@ const (
 // in the forms in which a forge may show them. It is safe for concurrent use.
 type signedWith struct {
 	mu sync.RWMutex
-	// A function for what Secret says: nothing that prints a Guard can look into it. Used last, last.
+	// Functions for what Secret says: nothing that prints a Guard can look into them. Used last, last.
 	secrets func() []knownSecret
+	parts   func() *parts
 }
 
 type knownSecret struct {
@@ -57,12 +58,17 @@ func (s *signedWith) add(secret Secret) {
 		}
 		return k.forms[0] == text || now.Sub(k.used) > signedLife
 	})
-	if one.forms == nil {
+	known := one.forms != nil
+	if !known {
 		one.forms = formsOf(text)
 	}
 	all = append(all, one)
 	all = all[max(0, len(all)-maxSigned):]
 	s.secrets = func() []knownSecret { return all }
+	if !known { // until then, those of a secret that was forgotten do no harm
+		p := newParts(all)
+		s.parts = func() *parts { return p }
+	}
 }
 
 // formsOf gives the spellings of a secret that logs and answers show: itself, in hexadecimal, and
@@ -82,35 +88,37 @@ func formsOf(text string) []string {
 	return forms
 }
 
-// all gives the forms of all of them.
-func (s *signedWith) all() [][]string {
+// all gives the forms of all of them, and their parts.
+func (s *signedWith) all() ([][]string, *parts) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	if s.secrets == nil {
-		return nil
+		return nil, nil
 	}
 	var all [][]string
 	for _, known := range s.secrets() {
 		all = append(all, known.forms)
 	}
-	return all
+	return all, s.parts()
 }
 
 // Mask takes from text, as it reads once it is decoded, every credential that the Guard has signed
 // with of late, or that its broker knows: in an answer's bytes, a forge may have escaped it.
-// Characters that nobody sees don't hide a credential.
+// Characters that nobody sees don't hide a credential, and neither do ends of lines in its base64
+// or hexadecimal form. It makes no text longer than nine quarters of what it was.
 func (g *Guard) Mask(text string) string { return g.signed.mask(text) }
 
 func (s *signedWith) mask(text string) string {
 	if len(text) < shortestMasked {
 		return text
 	}
-	all := s.all()
+	all, parts := s.all()
 	for _, forms := range all {
 		for _, form := range forms {
 			text = strings.ReplaceAll(text, form, redacted)
 		}
 	}
+	text = replaceSpans(text, parts.find(text), redacted)
 	f, differs := fold(text)
 	if !differs {
 		return text
@@ -123,7 +131,7 @@ func (s *signedWith) mask(text string) string {
 			}
 		}
 	}
-	return text
+	return replaceSpans(text, f.spans(parts.find(f.text)), redacted)
 }
 
 // maskFolded masks form where f, which is text folded, has it.
