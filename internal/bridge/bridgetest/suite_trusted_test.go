@@ -151,6 +151,13 @@ func TestWithTrustedAuthorsOnlyNothingOfOutsidersComesThroughAnyTool(t *testing.
 				s.clean(bridge.Request{Op: op, Target: api.Target{Ref: p.Head()}}, "is not where a branch of the repository points", "give pr, or a branch")
 			}
 		},
+		"checks by a name that is a branch and something else too, such as a tag": func(s *scene) {
+			s.trusting()
+			p := s.outsidersPull("mallory")
+			s.repo.Branch("v1")
+			s.gh.When("GET", "/repos/acme/widgets/commits/v1").Answer(200, nil, `{"sha":"`+p.Head()+`"}`)
+			s.clean(bridge.Request{Op: bridge.OpChecks, Target: api.Target{Ref: "v1"}}, p.Head(), "is not where a branch of the repository points")
+		},
 		"checks and logs of the repository's own branches are shown, by ref and as the workspace's": func(s *scene) {
 			s.trusting()
 			sha := s.repo.Branch("ours")
