@@ -26,8 +26,9 @@ type far struct {
 	server   *http.Server
 	reply    func(w http.ResponseWriter, r *http.Request, p posted)
 
-	mu  sync.Mutex
-	got []posted
+	mu   sync.Mutex
+	got  []posted
+	open map[net.Conn]bool // the connections of the server
 }
 
 // newFar serves reply on 127.0.0.1 until the test ends; nil means result.
@@ -47,14 +48,30 @@ func newFar(t *testing.T, reply func(w http.ResponseWriter, r *http.Request, p p
 }
 
 func (f *far) serve() {
-	f.server = &http.Server{Handler: http.HandlerFunc(f.handle)}
+	f.server = &http.Server{Handler: http.HandlerFunc(f.handle), ConnState: f.note}
 	go f.server.Serve(f.listener)
 }
 
-// close ends the listener and its connections. A child that another test has just forked has the
-// listener open until it executes its program; shut down, it takes no connection all the same, and
-// its port can be had again.
+func (f *far) note(c net.Conn, state http.ConnState) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.open == nil {
+		f.open = map[net.Conn]bool{}
+	}
+	if f.open[c] = true; state == http.StateClosed || state == http.StateHijacked {
+		delete(f.open, c)
+	}
+}
+
+// close ends the listener and its connections. A child that another test has just forked has them
+// open too until it executes its program. Shut down, they end for it all the same: the port can be
+// had again, and nobody writes into a connection behind which no ship is.
 func (f *far) close() {
+	f.mu.Lock()
+	for c := range f.open {
+		_ = c.(*net.TCPConn).CloseWrite()
+	}
+	f.mu.Unlock()
 	if raw, err := f.listener.(*net.TCPListener).SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _ = syscall.Shutdown(int(fd), syscall.SHUT_RDWR) })
 	}

@@ -22,7 +22,7 @@ func inside(t *testing.T, w *workspace, port int, change func(*adapter.Config)) 
 	in, input := io.Pipe()
 	output, out := io.Pipe()
 	c := adapter.Config{
-		In: in, Out: out, Err: io.Discard, StartPatience: 100 * time.Millisecond, Patience: 300 * time.Millisecond,
+		In: in, Out: out, Err: io.Discard, StartPatience: 100 * time.Millisecond, Patience: patience,
 		Locate: func() (atlas.Place, error) { return atlas.Place{Root: w.root, Port: port, ID: w.id}, nil },
 		LookupEnv: func(name string) (string, bool) {
 			switch name {
