@@ -19,7 +19,13 @@ func TestAStartEndsNoSessionAndMakesNone(t *testing.T) {
 	f.daemon.Kill(t)
 	f.tmux(t, "kill-session", "-t", session(t, "one"))
 	const format = "#{session_name} #{pane_pid} #{pane_current_command}"
-	before := f.tmux(t, "list-panes", "-a", "-F", format)
+	before := ""
+	if !shipyard.Poll(func() bool { // a pane is tmux's until its command is executed
+		before = f.tmux(t, "list-panes", "-a", "-F", format)
+		return strings.Count(before, " sleep") == 3
+	}) {
+		t.Fatalf("the panes are\n%s\nwant three that run sleep", before)
+	}
 	for range 2 { // after a crash, then after an orderly end
 		f.serve(t)
 		f.becomes(t, "two", "active")
