@@ -84,6 +84,13 @@ func (c *call) unsent(err error) bool {
 	return c.ctx.Err() == nil && (errors.As(err, &away) || c.route.unsent())
 }
 
+// cutOff says that an unsent attempt was broken off in the middle, with no word why. A ship that says
+// that it did not read the call is away, however often it says so.
+func (c *call) cutOff(err error) bool {
+	var away *unreachableError
+	return !errors.As(err, &away) && c.route.begun()
+}
+
 // open gives the request that m answers and that nobody has answered yet, or nil.
 func (c *call) open(m message) *asked {
 	for _, a := range c.asked {

@@ -53,7 +53,7 @@ func (s *session) exchange(c *call) error {
 		switch {
 		case err != nil && !c.unsent(err):
 			return s.broken(c.ctx, err)
-		case err != nil && c.route.begun() && w.cutAgain():
+		case err != nil && c.cutOff(err) && w.cutAgain():
 			return s.cutOff(c, err)
 		case err != nil:
 			if t, err = s.away(c, t, &w, err); err != nil {
