@@ -47,8 +47,9 @@ func (p *proseReader) line(line string) {
 		p.lost = p.lost || nestedFence.MatchString(line)
 		p.block = append(p.block, line)
 	default:
-		p.lost = p.lost || hasTag(withoutSpans(p.block)) // where a fence may be none
+		p.lost = p.lost || hasTag(withoutSpans(p.block)) // within HTML a fence may be none
 		if p.endBlock(); p.lost {
+			p.block = append(p.block, line)
 			return
 		}
 		p.fence, p.depth = opens[2], len(opens[1])
@@ -93,65 +94,70 @@ var (
 	plainLink = regexp.MustCompile("<https?://[^\\s<>`\x00]*>")
 	// rawHTML goes on over blank lines.
 	rawHTML = regexp.MustCompile(`(?i)<(?:pre|script|style|textarea|!|\?)`)
-	// swallowed finds code that may begin within a link's address or title, an address or a formula,
-	// and so not be any.
-	swallowed = regexp.MustCompile("\\]\\([^)]*[(<\"'\\\\`\x00]|(?m:^ {0,3}\\[[^\\]]*\\]:)|\\$[`\x00]|(?i:://|www\\.)[^\\s<`\x00]*[`\x00]")
+	// swallowed finds code that may begin within a link's address or title, an address or a formula, and
+	// so not be any.
+	swallowed = regexp.MustCompile("\\]\\([^)]*[(<\"'\\\\`\x00]|(?m:^ {0,3}\\[[^\\]]*\\]:)|\\$[`\x00]|<[^\\s<>]*[`\x00]|(?i:://|www\\.)[^\\s<`\x00]*[`\x00]")
 )
 
 // hasTag says that there is HTML, within which nothing need be Markdown.
 func hasTag(text string) bool { return htmlTag.MatchString(plainLink.ReplaceAllString(text, "")) }
 
 // withoutSpans cuts the spans of code out of lines. Where a paragraph begins and ends depends on more
-// than blank lines, and a table's cells are read apart; so a span counts where it is one both among
-// the lines and in its own, and holds no border of a cell.
+// than blank lines; so they count where every line has all that begins in it end in it, and is read
+// alike from wherever one begins to read. A table's cells are read apart: what holds a border of one
+// doesn't count.
 func withoutSpans(lines []string) string {
-	among := map[[2]int]bool{}
-	for _, at := range spans(strings.Join(lines, "\n")) {
-		among[at] = true
-	}
-	var out strings.Builder
-	start := 0
+	cut := make([]string, len(lines))
 	for i, line := range lines {
-		if i > 0 {
-			out.WriteString("\n")
+		found, whole := spans(line)
+		if !whole {
+			return strings.Join(lines, "\n")
 		}
 		last := 0
-		for _, at := range spans(line) {
-			if among[[2]int{start + at[0], start + at[1]}] && !strings.Contains(line[at[0]:at[1]], "|") {
-				out.WriteString(line[last:at[0]] + hole)
+		for _, at := range found {
+			if !strings.Contains(line[at[0]:at[1]], "|") {
+				cut[i] += line[last:at[0]] + hole
 				last = at[1]
 			}
 		}
-		out.WriteString(line[last:])
-		start += len(line) + 1
+		cut[i] += line[last:]
 	}
-	return out.String()
+	return strings.Join(cut, "\n")
 }
 
-// spans finds where code begins and ends: at backticks, and at the next as many of them.
-func spans(s string) (found [][2]int) {
-	for i := 0; i < len(s); {
-		n := backticks(s[i:])
+// spans finds where code begins and ends: at backticks, and at the next as many of them. whole: all
+// backticks belong to code.
+func spans(line string) (found [][2]int, whole bool) {
+	whole = true
+	for i := 0; i < len(line); {
+		n := backticks(line[i:])
 		switch {
-		case s[i] == '\\' && i+1 < len(s) && (s[i+1] == '`' || s[i+1] == '\\'):
+		case line[i] == '\\' && i+1 < len(line) && (line[i+1] == '`' || line[i+1] == '\\'):
 			i += 2
 		case n == 0:
 			i++
 		default:
 			from := i
-			i += n
-			for j := i; j < len(s); {
-				if m := backticks(s[j:]); m == n {
-					i = j + m
-					found = append(found, [2]int{from, i})
-					break
-				} else {
-					j += max(m, 1)
-				}
+			if i = closing(line, from+n, n); i < 0 {
+				i, whole = from+n, false
+				continue
 			}
+			found = append(found, [2]int{from, i})
 		}
 	}
-	return found
+	return found, whole
+}
+
+// closing gives where, from a place on, the next n backticks end; -1: nowhere.
+func closing(line string, from, n int) int {
+	for from < len(line) {
+		m := backticks(line[from:])
+		if m == n {
+			return from + m
+		}
+		from += max(m, 1)
+	}
+	return -1
 }
 
 func backticks(s string) int { return len(s) - len(strings.TrimLeft(s, "`")) }
