@@ -24,6 +24,7 @@ const childVariable = "FLEET_TEST_BRIDGE"
 type child struct {
 	Dir, API, Token string
 	Request         bridge.Request
+	Listen          string // in place of Request: where to serve ships
 }
 
 func TestMain(m *testing.M) {
@@ -49,6 +50,13 @@ func beKilled(raw string) string {
 	b, err := bridge.Open(ctx, config)
 	if err != nil {
 		return err.Error()
+	}
+	if c.Listen != "" {
+		l, err := (&bridge.File{Listen: c.Listen}).Listener()
+		if err != nil {
+			return err.Error()
+		}
+		return fmt.Sprint(bridge.Serve(ctx, l, b.Handler(), config.Logger))
 	}
 	answer, err := b.As(b.Local()).Do(ctx, c.Request)
 	return fmt.Sprint(string(answer), err)
