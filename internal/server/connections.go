@@ -50,6 +50,9 @@ func (c *connections) note(conn net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateNew:
 		if len(c.open) >= c.most && !c.refuseOldest() {
+			if s, ok := conn.(*served); ok {
+				s.refuse() // nothing was written yet: there is room
+			}
 			_ = conn.Close()
 		}
 		c.open[conn] = c.quiet.PushBack(conn)
@@ -128,7 +131,9 @@ func (c *connections) refuseOldest() bool {
 			_ = conn.Close()
 			return true
 		}
-		go s.tell() // ends by the deadline that claim set
+		if !s.tellNow() {
+			go s.tell() // ends by the deadline that claim set
+		}
 		c.part(s.Conn)
 		return true
 	}

@@ -60,7 +60,7 @@ func TestClientsThatDoNotReadDoNotHoldUpTheEnd(t *testing.T) {
 		}
 		synctest.Wait() // each is stuck
 		start := time.Now()
-		c.drain(&atomic.Bool{})
+		c.drain()
 		answering.Wait()
 		if took := time.Since(start); took > lingerTime {
 			t.Errorf("100 of them took %v, want at most %v", took, lingerTime)

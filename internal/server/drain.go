@@ -107,8 +107,10 @@ type served struct {
 
 	mu      sync.Mutex
 	begun   bool // a request is being done or answered
+	writing int  // answers that are being written
 	refused bool
 	told    chan struct{} // closed once the client of a refused connection was told; nil: not refused
+	rest    string        // what is still to be said to it
 }
 
 // begin says that a request is about to be done. It gives false where it must not be.
@@ -147,7 +149,7 @@ func (c *served) claim() bool {
 	if c.begun || c.refused {
 		return false
 	}
-	c.refused, c.told = true, make(chan struct{})
+	c.refused, c.told, c.rest = true, make(chan struct{}), unread
 	_ = c.Conn.SetDeadline(time.Now().Add(lingerTime))
 	return true
 }
@@ -156,10 +158,36 @@ func (c *served) claim() bool {
 // until the deadline.
 func (c *served) tell() {
 	defer close(c.told)
-	_, _ = io.WriteString(c.Conn, unread) // a client that is gone needs no answer
+	_, _ = io.WriteString(c.Conn, c.rest) // a client that is gone needs no answer
 	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
 		_ = half.CloseWrite()
 	}
+}
+
+// tellNow is tell without any wait. It gives false where that can't be; tell must follow then.
+func (c *served) tellNow() bool {
+	c.mu.Lock()
+	busy := c.writing > 0
+	c.mu.Unlock()
+	socket, ok := c.Conn.(syscall.Conn)
+	if busy || !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return false
+	}
+	// Control and not Write, which waits for room. Nobody else writes any more.
+	_ = raw.Control(func(fd uintptr) {
+		if n, err := syscall.Write(int(fd), []byte(c.rest)); err == nil {
+			c.rest = c.rest[n:]
+		}
+	})
+	if c.rest != "" {
+		return false
+	}
+	c.tell()
+	return true
 }
 
 // Close waits until the client of a refused connection was told why: net/http closes at once what
@@ -184,8 +212,13 @@ func (c *served) Write(p []byte) (int, error) {
 	if !c.begun {
 		_ = c.Conn.SetWriteDeadline(time.Now().Add(plainTimeout))
 	}
+	c.writing++
 	c.mu.Unlock()
-	return c.Conn.Write(p)
+	n, err := c.Conn.Write(p)
+	c.mu.Lock()
+	c.writing--
+	c.mu.Unlock()
+	return n, err
 }
 
 // SetReadDeadline keeps the deadline of a refused connection, which net/http would put off.
@@ -208,10 +241,9 @@ func begin(ctx context.Context) bool {
 	return !ok || c.begin()
 }
 
-// drain refuses every connection without a request, and each other one once it has its answer. It
+// drain refuses every connection without a request; each other one is once it has its answer. It
 // returns within lingerTime, however many there are and whether or not they read.
-func (c *connections) drain(draining *atomic.Bool) {
-	draining.Store(true)
+func (c *connections) drain() {
 	c.mu.Lock()
 	var open []*served
 	for conn := range c.open {

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -266,6 +267,50 @@ func TestAConnectionIsNotClosedBetweenItsAnswerAndItsTurn(t *testing.T) {
 	close(goOn)
 	if text := <-next; !strings.Contains(text, "Fleet-Unread") {
 		t.Errorf("the next request got %q, want that it was not read", text)
+	}
+	if err := <-ended; err != nil {
+		t.Errorf("Serve: %v", err)
+	}
+}
+
+// A client that was accepted just before the end's beginning, and known to us just after, was not
+// told: the end waited eight seconds for it, and then cut it off without a word.
+func TestAClientThatComesAsTheEndBeginsIsTold(t *testing.T) {
+	p := open(t)
+	l, err := Listen(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open, draining := newConnections(10), &atomic.Bool{}
+	h := p.server.httpServer(open, draining)
+	accepted, goOn := make(chan struct{}), make(chan struct{})
+	attach := h.ConnContext
+	h.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+		close(accepted)
+		<-goOn
+		return attach(ctx, conn)
+	}
+	ctx, end := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- serve(ctx, l, h, open, draining) }()
+	conn, err := net.Dial("tcp", l.all[0].Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	<-accepted
+	end()
+	// The port is closed after the first look at who is there.
+	eventually(t, "the port is closed", func() bool {
+		late, err := net.DialTimeout("tcp", l.all[0].Addr().String(), 100*time.Millisecond)
+		if err == nil {
+			_ = late.Close()
+		}
+		return errors.Is(err, syscall.ECONNREFUSED)
+	})
+	close(goOn)
+	if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.Header.Get("Fleet-Unread") == "" {
+		t.Errorf("the client got %v, %v, want an answer with Fleet-Unread", resp, err)
 	}
 	if err := <-ended; err != nil {
 		t.Errorf("Serve: %v", err)

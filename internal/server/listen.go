@@ -110,11 +110,13 @@ func serve(ctx context.Context, l *Listeners, h *http.Server, open *connections,
 	}
 	stop, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTimeout)
 	defer cancel()
-	open.drain(draining)
+	draining.Store(true)
+	open.drain()
 	for _, one := range ports {
 		one.end()
 	}
 	serving.Wait() // from here on open has every connection
+	open.drain()   // one that was accepted before the end may have come to open after the first look
 	// Not Shutdown: it may close a connection between its answer and its turn to be told that no
 	// further request is read.
 	open.wait(stop)
