@@ -145,11 +145,6 @@ func documents() (good, bad []map[string]any) {
 			*list = append(*list, config(func(_, repo map[string]any) { repo[key] = v }))
 		}
 	}
-	credential := func(list *[]map[string]any, values ...any) {
-		for _, v := range values {
-			top(list, "credentials", []any{v})
-		}
-	}
 	name := func(list *[]map[string]any, names ...string) {
 		for _, n := range names {
 			*list = append(*list, config(func(top, repo map[string]any) { top["repos"] = map[string]any{n: repo} }))
@@ -194,38 +189,61 @@ func documents() (good, bad []map[string]any) {
 	for _, missing := range []string{"url", "forge"} {
 		bad = append(bad, config(func(_, repo map[string]any) { delete(repo, missing) }))
 	}
-	app := func(id, installation any) map[string]any {
-		return map[string]any{"host": "github.com", "app": map[string]any{"id": id, "installation": installation, "key_file": "/k"}}
+	for _, c := range goodCredentials() {
+		top(&good, "credentials", []any{c})
 	}
-	credential(&good, map[string]any{"host": "github.com", "file": "/f"}, map[string]any{"host": "git.example:8443", "file": "/f"},
-		map[string]any{"host": "[::1]:3000", "file": "/f"}, app(1, 2), app("Iv1.abc", 2))
-	narrowed := func(key string, value any) map[string]any {
-		c := app(1, 2)
-		c["app"].(map[string]any)[key] = value
-		return c
+	for _, c := range badCredentials() {
+		top(&bad, "credentials", []any{c})
 	}
-	credential(&good, narrowed("repository_ids", []any{1, 22}), narrowed("permissions", map[string]any{"issues": "write", "checks": "read", "x": "admin"}))
-	credential(&bad, narrowed("repository_ids", []any{}), narrowed("repository_ids", []any{0}), narrowed("repository_ids", []any{"1"}),
-		narrowed("repository_ids", []any{1, 1}), narrowed("repository_ids", 1), narrowed("repository_ids", nil), narrowed("repository_ids", []any{1.5}),
-		narrowed("repositories", []any{"widgets"}), narrowed("permissions", map[string]any{}), narrowed("permissions", map[string]any{"issues": "all"}),
-		narrowed("permissions", map[string]any{"Issues": "read"}), narrowed("permissions", map[string]any{"pull-requests": "read"}),
-		narrowed("permissions", map[string]any{"issues": nil}), narrowed("permissions", []any{"issues"}), narrowed("permissions", map[string]any{"": "read"}),
-		narrowed("permissions", map[string]any{strings.Repeat("x", 65): "read"}))
-	many := []any{}
-	for n := range maxAppRepositories {
-		many = append(many, n+1)
-	}
-	credential(&good, narrowed("repository_ids", many))
-	credential(&bad, narrowed("repository_ids", append(many, maxAppRepositories+1)))
-	credential(&bad, map[string]any{"host": "github.com"}, map[string]any{"file": "/f"}, map[string]any{"host": "github.com", "file": "f"},
-		map[string]any{"host": "https://github.com", "file": "/f"}, map[string]any{"host": "", "file": "/f"}, map[string]any{"host": "github.com", "token": "x"},
-		map[string]any{"host": "github.com/x", "file": "/f"}, map[string]any{"host": "u@github.com", "file": "/f"}, map[string]any{"host": ".x", "file": "/f"},
-		map[string]any{"host": "github.com", "file": "/f", "app": app(1, 2)["app"]}, app(0, 2), app(1, 0), app(1, "2"), app("", 2), app(1.5, 2), app(nil, 2), "x", nil)
 	top(&good, "credentials", []any{})
 	top(&bad, "credentials", nil, map[string]any{}, "x")
 	return good, bad
 }
 
+// appOf is a credential of an app; narrowedApp has one thing more in it.
+func appOf(id, installation any) map[string]any {
+	return map[string]any{"host": "github.com", "app": map[string]any{"id": id, "installation": installation, "key_file": "/k"}}
+}
+
+func narrowedApp(key string, value any) map[string]any {
+	c := appOf(1, 2)
+	c["app"].(map[string]any)[key] = value
+	return c
+}
+
+func repositoryIDs(n int) []any {
+	ids := []any{}
+	for id := range n {
+		ids = append(ids, id+1)
+	}
+	return ids
+}
+
+func goodCredentials() []any {
+	return []any{
+		map[string]any{"host": "github.com", "file": "/f"}, map[string]any{"host": "git.example:8443", "file": "/f"},
+		map[string]any{"host": "[::1]:3000", "file": "/f"}, appOf(1, 2), appOf("Iv1.abc", 2),
+		narrowedApp("repository_ids", []any{1, 22}), narrowedApp("repository_ids", repositoryIDs(maxAppRepositories)),
+		narrowedApp("permissions", map[string]any{"issues": "write", "checks": "read", "x": "admin"}),
+	}
+}
+
+func badCredentials() []any {
+	all := []any{
+		map[string]any{"host": "github.com"}, map[string]any{"file": "/f"}, map[string]any{"host": "github.com", "file": "f"},
+		map[string]any{"host": "https://github.com", "file": "/f"}, map[string]any{"host": "", "file": "/f"}, map[string]any{"host": "github.com", "token": "x"},
+		map[string]any{"host": "github.com/x", "file": "/f"}, map[string]any{"host": "u@github.com", "file": "/f"}, map[string]any{"host": ".x", "file": "/f"},
+		map[string]any{"host": "github.com", "file": "/f", "app": appOf(1, 2)["app"]}, appOf(0, 2), appOf(1, 0), appOf(1, "2"), appOf("", 2), appOf(1.5, 2), appOf(nil, 2), "x", nil,
+		narrowedApp("repositories", []any{"widgets"}), narrowedApp("permissions", []any{"issues"}), narrowedApp("permissions", nil),
+	}
+	for _, ids := range []any{[]any{}, []any{0}, []any{"1"}, []any{1, 1}, 1, nil, []any{1.5}, repositoryIDs(maxAppRepositories + 1)} {
+		all = append(all, narrowedApp("repository_ids", ids))
+	}
+	for name, level := range map[string]any{"issues": "all", "Issues": "read", "pull-requests": "read", "checks": nil, "": "read", strings.Repeat("x", 65): "read"} {
+		all = append(all, narrowedApp("permissions", map[string]any{name: level}))
+	}
+	return append(all, narrowedApp("permissions", map[string]any{}))
+}
 func TestTheSchemaAndParseConfigAgree(t *testing.T) {
 	file, err := os.Open("../../api/bridge.schema.json")
 	if err != nil {

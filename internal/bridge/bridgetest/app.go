@@ -164,14 +164,9 @@ func mintToken(c *call) reply {
 		may = maps.Clone(in.Permissions)
 		may["metadata"] = "read"
 	}
-	repos := i.repos
-	if in.RepositoryIDs != nil {
-		repos = map[int64]bool{}
-	}
-	for _, id := range in.RepositoryIDs {
-		if repos[id] = i.repos[id]; !repos[id] {
-			return ungranted("There is at least one repository that does not exist or is not accessible to the parent installation.")
-		}
+	repos, ok := i.only(in.RepositoryIDs)
+	if !ok {
+		return ungranted("There is at least one repository that does not exist or is not accessible to the parent installation.")
 	}
 	app.minted++
 	t := &Token{
@@ -179,6 +174,20 @@ func mintToken(c *call) reply {
 	}
 	c.gh.tokens[t.text] = t
 	return created(object{"token": t.text, "expires_at": when(t.expires), "permissions": may, "repository_selection": "selected"})
+}
+
+// only gives those of the installation's repositories that are asked for; nil asks for all.
+func (i *installation) only(ids []int64) (repos map[int64]bool, ok bool) {
+	if ids == nil {
+		return i.repos, true
+	}
+	repos = map[int64]bool{}
+	for _, id := range ids {
+		if repos[id] = i.repos[id]; !repos[id] {
+			return nil, false
+		}
+	}
+	return repos, true
 }
 
 // ungranted answers a token's request for more than the installation has.
