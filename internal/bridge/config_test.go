@@ -211,7 +211,7 @@ func narrowedApp(key string, value any) map[string]any {
 	return c
 }
 
-func repositoryIDs(n int) []any {
+func idsUpTo(n int) []any {
 	ids := []any{}
 	for id := range n {
 		ids = append(ids, id+1)
@@ -221,22 +221,31 @@ func repositoryIDs(n int) []any {
 
 func goodCredentials() []any {
 	return []any{
-		map[string]any{"host": "github.com", "file": "/f"}, map[string]any{"host": "git.example:8443", "file": "/f"},
-		map[string]any{"host": "[::1]:3000", "file": "/f"}, appOf(1, 2), appOf("Iv1.abc", 2),
-		narrowedApp("repository_ids", []any{1, 22}), narrowedApp("repository_ids", repositoryIDs(maxAppRepositories)),
+		map[string]any{"host": "github.com", "file": "/f"},
+		map[string]any{"host": "git.example:8443", "file": "/f"},
+		map[string]any{"host": "[::1]:3000", "file": "/f"},
+		appOf(1, 2), appOf("Iv1.abc", 2),
+		narrowedApp("repository_ids", []any{1, 22}), narrowedApp("repository_ids", idsUpTo(maxAppRepositories)),
 		narrowedApp("permissions", map[string]any{"issues": "write", "checks": "read", "x": "admin"}),
 	}
 }
 
 func badCredentials() []any {
 	all := []any{
-		map[string]any{"host": "github.com"}, map[string]any{"file": "/f"}, map[string]any{"host": "github.com", "file": "f"},
-		map[string]any{"host": "https://github.com", "file": "/f"}, map[string]any{"host": "", "file": "/f"}, map[string]any{"host": "github.com", "token": "x"},
-		map[string]any{"host": "github.com/x", "file": "/f"}, map[string]any{"host": "u@github.com", "file": "/f"}, map[string]any{"host": ".x", "file": "/f"},
-		map[string]any{"host": "github.com", "file": "/f", "app": appOf(1, 2)["app"]}, appOf(0, 2), appOf(1, 0), appOf(1, "2"), appOf("", 2), appOf(1.5, 2), appOf(nil, 2), "x", nil,
+		map[string]any{"host": "github.com"},
+		map[string]any{"file": "/f"},
+		map[string]any{"host": "github.com", "file": "f"},
+		map[string]any{"host": "https://github.com", "file": "/f"},
+		map[string]any{"host": "", "file": "/f"},
+		map[string]any{"host": "github.com", "token": "x"},
+		map[string]any{"host": "github.com/x", "file": "/f"},
+		map[string]any{"host": "u@github.com", "file": "/f"},
+		map[string]any{"host": ".x", "file": "/f"},
+		map[string]any{"host": "github.com", "file": "/f", "app": appOf(1, 2)["app"]},
+		appOf(0, 2), appOf(1, 0), appOf(1, "2"), appOf("", 2), appOf(1.5, 2), appOf(nil, 2), "x", nil,
 		narrowedApp("repositories", []any{"widgets"}), narrowedApp("permissions", []any{"issues"}), narrowedApp("permissions", nil),
 	}
-	for _, ids := range []any{[]any{}, []any{0}, []any{"1"}, []any{1, 1}, 1, nil, []any{1.5}, repositoryIDs(maxAppRepositories + 1)} {
+	for _, ids := range []any{[]any{}, []any{0}, []any{"1"}, []any{1, 1}, 1, nil, []any{1.5}, idsUpTo(maxAppRepositories + 1)} {
 		all = append(all, narrowedApp("repository_ids", ids))
 	}
 	for name, level := range map[string]any{"issues": "all", "Issues": "read", "pull-requests": "read", "checks": nil, "": "read", strings.Repeat("x", 65): "read"} {
@@ -244,6 +253,7 @@ func badCredentials() []any {
 	}
 	return append(all, narrowedApp("permissions", map[string]any{}))
 }
+
 func TestTheSchemaAndParseConfigAgree(t *testing.T) {
 	file, err := os.Open("../../api/bridge.schema.json")
 	if err != nil {
