@@ -59,45 +59,58 @@ func (d drainable) serve(conn net.Conn) *served {
 // Where the system can't be told to let none in, the last of them and the close have next to
 // nothing between them. It returns once they are gone, which their deadline sees to.
 func (d drainable) end() {
-	var waiting sync.WaitGroup
-	defer waiting.Wait()
+	var told []*served
 	if socket, ok := d.Listener.(*net.TCPListener); ok {
 		if raw, err := socket.SyscallConn(); err == nil {
 			_ = raw.Control(func(fd uintptr) {
 				_ = refuseHandshakes(int(fd))
-				d.empty(int(fd), &waiting)
+				told = d.empty(int(fd))
 				// Close takes effect only once the goroutine in Accept has woken up.
 				_ = syscall.Shutdown(int(fd), syscall.SHUT_RD)
 			})
 		}
 	}
 	_ = d.Close()
+	for _, c := range told {
+		_, _ = io.Copy(io.Discard, c.Conn) // until its deadline
+		_ = c.Close()
+	}
 }
 
-// empty refuses whoever is in the queue.
-func (d drainable) empty(fd int, waiting *sync.WaitGroup) {
+// empty refuses whoever is in the queue, and gives those who may still be reading why. Where the
+// process has no file left for one, the first of them goes, or one of net/http's, which ends soon.
+func (d drainable) empty(fd int) (told []*served) {
+	patience := time.Now().Add(2 * lingerTime)
 	for {
 		one, _, err := syscall.Accept(fd)
+		full := errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 		switch {
 		case err == nil:
-			waiting.Go(func() { d.turnAway(one) })
+			if c := d.turnAway(one); c != nil {
+				told = append(told, c)
+			}
+		case full && len(told) > 0:
+			_ = told[0].Close()
+			told = told[1:]
+		case full && time.Now().Before(patience):
+			time.Sleep(time.Millisecond)
 		case !errors.Is(err, syscall.EINTR) && !errors.Is(err, syscall.ECONNABORTED): // there may be more behind these
-			return
+			return told
 		}
 	}
 }
 
-// turnAway refuses a client that net/http has not seen.
-func (d drainable) turnAway(fd int) {
+// turnAway refuses a client that net/http has not seen. nil: it is gone.
+func (d drainable) turnAway(fd int) *served {
 	syscall.CloseOnExec(fd)
 	file := os.NewFile(uintptr(fd), "")
+	defer file.Close()
 	conn, err := net.FileConn(file)
-	_ = file.Close()
-	if err != nil {
-		return
+	if err != nil { // it takes a second file
+		_, _ = io.WriteString(file, unread)
+		return nil
 	}
-	defer conn.Close()
-	_, _ = io.Copy(io.Discard, d.serve(conn).Conn) // until its deadline
+	return d.serve(conn)
 }
 
 // served is one connection of the port.

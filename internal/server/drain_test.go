@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"runtime"
 	"strings"
 	"sync"
@@ -84,6 +85,44 @@ func TestWhoeverTheSystemTookInIsToldOfTheEnd(t *testing.T) {
 	if conn, err := net.Dial("tcp", l.Addr().String()); err == nil {
 		_ = conn.Close()
 		t.Error("the port still takes connections")
+	}
+	for i, conn := range clients {
+		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.Header.Get("Fleet-Unread") == "" {
+			t.Errorf("client %d got %v, %v, want an answer with Fleet-Unread", i, resp, err)
+		}
+	}
+}
+
+// Whom the process had no file for was cut off without a word.
+func TestWhoeverTheSystemTookInIsToldThoughFilesAreShort(t *testing.T) {
+	l := oneListener(t)
+	var clients []net.Conn
+	for range 40 {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		clients = append(clients, conn)
+	}
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
+	}
+	next, err := os.Open(os.DevNull)
+	if err != nil {
+		t.Fatal(err)
+	}
+	few := syscall.Rlimit{Cur: uint64(next.Fd()) + 3, Max: files.Max}
+	_ = next.Close()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	draining := &atomic.Bool{}
+	draining.Store(true)
+	drainable{l, draining}.end()
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		t.Fatal(err)
 	}
 	for i, conn := range clients {
 		if resp, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || resp.Header.Get("Fleet-Unread") == "" {
