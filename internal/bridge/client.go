@@ -170,7 +170,6 @@ func (c *Client) send(ctx context.Context, r Request, ship Secret) (json.RawMess
 		return nil, brokenCall(r, way, err)
 	}
 	defer resp.Body.Close()
-	c.absence.end()
 	way.sent.Store(true) // what answered may have passed the call on
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxClientAnswer+1))
 	switch {

@@ -111,7 +111,6 @@ type tries struct {
 
 // again says whether to ask once more after err, and waits before it.
 func (t *tries) again(ctx context.Context, err error) bool {
-	var e *api.Error
 	switch {
 	case errors.Is(err, errAnswerLost):
 		again := !t.lost && ctx.Err() == nil
@@ -120,7 +119,7 @@ func (t *tries) again(ctx context.Context, err error) bool {
 	case errors.Is(err, errCut):
 		t.cuts++
 		return t.cuts <= mostCuts && pause(ctx, firstPause)
-	case errors.Is(err, errAway), errors.As(err, &e) && e.Reason == reasonEnding:
+	case isAway(err):
 		wait := t.pause
 		t.pause = min(2*t.pause, lastPause)
 		return t.client.absence.bearable(t.client.patience) && pause(ctx, wait)
@@ -128,8 +127,17 @@ func (t *tries) again(ctx context.Context, err error) bool {
 	return false
 }
 
+// isAway says that there was no bridge, or one that is about to end.
+func isAway(err error) bool {
+	var e *api.Error
+	return errors.Is(err, errAway) || errors.As(err, &e) && e.Reason == reasonEnding
+}
+
 // outcome is what the last try's err, or nil, says of them all.
 func (t *tries) outcome(r Request, err error) error {
+	if !isAway(err) {
+		t.client.absence.end()
+	}
 	if t.lost && err != nil && !decided(err) {
 		return lostWrite(r, err)
 	}

@@ -2,6 +2,7 @@ package bridge
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -154,6 +155,30 @@ func TestABridgeThatStaysAwayHoldsUpTheFirstCallAlone(t *testing.T) {
 		began := time.Now()
 		if _, err := c.Do(ctx, read); err == nil || time.Since(began) > time.Second {
 			t.Errorf("a read that was called off after a second ended after %v with %v", time.Since(began), err)
+		}
+	})
+}
+
+func TestABridgeThatIsAboutToEndIsWaitedForAsLongAsOneThatIsAway(t *testing.T) {
+	b := openBench(t, "", &fakeForge{})
+	synctest.Test(t, func(t *testing.T) {
+		c := clientTo(t, "http://127.0.0.1:1", b.Local()).(*Client)
+		c.patience = awayPatience
+		ending := (&api.Error{Code: api.Unavailable, Reason: reasonEnding}).Problem()
+		text, err := encode(ending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.http = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
+			return &http.Response{StatusCode: ending.Status, Header: http.Header{"Content-Type": {api.ProblemType}}, Body: io.NopCloser(bytes.NewReader(text))}, nil
+		})}
+		for i, atMost := range []time.Duration{awayPatience + lastPause, 0} {
+			began := time.Now()
+			_, err := c.Do(t.Context(), comment("done"))
+			expectError(t, err, "unavailable/"+reasonEnding)
+			if took := time.Since(began); took > atMost {
+				t.Errorf("call %d waited %v, want %v at most", i+1, took, atMost)
+			}
 		}
 	})
 }
