@@ -67,7 +67,8 @@ func bridgePages() map[string]page {
 		"bridge": {
 			"A bridge holds the forge credentials and does with them what ships may. Without --config the commands speak of\n" +
 				"the one that lives in this atlas's ship; with it, of the one that bridge.yaml describes. That one's are for its\n" +
-				"own user, and work whether it runs or not.",
+				"own user, and work whether it runs or not. What agents may read and post of a repository (trusted_authors_only,\n" +
+				"trusted_authors, mass_mentions, closing_keywords) stands beside its url: in atlas.json, or in that bridge.yaml.",
 			"ship bridge list\nship bridge grant laptop --repo widgets --verbs read,comment --config bridge.yaml",
 		},
 		"bridge serve": {
