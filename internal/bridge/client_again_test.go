@@ -21,6 +21,7 @@ import (
 
 // A reset that met a write before the bridge had read it was of unknown outcome.
 func TestAWriteThatTheBridgeNeverReadIsNotDone(t *testing.T) {
+	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

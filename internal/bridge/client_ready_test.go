@@ -12,6 +12,7 @@ import (
 )
 
 func TestAClientSaysWhatKeepsItFromItsBridge(t *testing.T) {
+	t.Parallel()
 	file := filepath.Join(t.TempDir(), "credential")
 	if err := os.WriteFile(file, []byte("fleet_ship_"+strings.Repeat("aB3", 14)+"x"), 0o600); err != nil {
 		t.Fatal(err)

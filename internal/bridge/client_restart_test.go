@@ -16,6 +16,7 @@ import (
 // TestARestartOfTheBridgeShowsInNoCall ends a bridge gracefully and starts it anew, again and
 // again, while a ship calls it.
 func TestARestartOfTheBridgeShowsInNoCall(t *testing.T) {
+	t.Parallel()
 	for name, address := range map[string]string{"tcp": "127.0.0.1:0", "unix": "unix://" + t.TempDir() + "/ships.sock"} {
 		t.Run(name, func(t *testing.T) {
 			f := &fakeForge{}

@@ -17,6 +17,7 @@ import (
 )
 
 func TestAWriteWhoseAnswerIsCutAnywhereIsPostedOnceAndAnswered(t *testing.T) {
+	t.Parallel()
 	b := openBench(t, "", &fakeForge{})
 	server := httptest.NewServer(b.Handler())
 	defer server.Close()

@@ -64,6 +64,7 @@ func wrappings() map[string]func(text string) string {
 }
 
 func TestASecretInBase64ThatIsWrappedOverLinesIsMasked(t *testing.T) {
+	t.Parallel()
 	secrets := map[string]string{
 		"a token": fakeToken, "a long one": "ghs_" + strings.Repeat("aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0z", 17)[:516], "one of a shape that nobody knows": "corp-0123456789-abcdef",
 	}

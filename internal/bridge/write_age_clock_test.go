@@ -20,6 +20,7 @@ func sureClock() func(*Config) {
 // A clock set forward by an hour ended the ten minutes within which the same words are posted once,
 // and one set forward by two days made the next write of anything forget the first altogether.
 func TestASetClockNeitherShortensNorLengthensTheTenMinutes(t *testing.T) {
+	t.Parallel()
 	for name, by := range map[string]time.Duration{
 		"forward an hour": time.Hour, "forward two days": 48 * time.Hour, "back a minute": -time.Minute, "back an hour": -time.Hour,
 	} {

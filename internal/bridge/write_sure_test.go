@@ -15,6 +15,7 @@ import (
 // A's comment was posted and nobody could look for it; B's, of the same words, was lost for
 // certain. What a look then finds may be A's: B must not be told that its own was posted.
 func TestWordsOfAnotherWorkspacesUnclearWriteAreNotTakenForOnesOwn(t *testing.T) {
+	t.Parallel()
 	f := &fakeForge{}
 	away := true
 	f.write = lostAfter(true)
@@ -62,6 +63,7 @@ func (f *timedForge) Find(_ context.Context, _ Repo, _ Write, since time.Time) (
 // The bridge's clock ran half an hour ahead when a fresh process sent its first request, a comment,
 // and it was killed before the answer; the clock was put right; the same words come again.
 func TestAClockPutRightAfterACrashDoesNotPostTwice(t *testing.T) {
+	t.Parallel()
 	const ahead = 30 * time.Minute
 	dir := t.TempDir() + "/bridge"
 	r := comment("done")
