@@ -68,6 +68,7 @@ func TestAGracefulEndSaysWhatItDidNotRead(t *testing.T) {
 
 // TestWhoeverTheSystemTookInIsToldOfTheEnd connects without anybody accepting.
 func TestWhoeverTheSystemTookInIsToldOfTheEnd(t *testing.T) {
+	t.Parallel()
 	l := oneListener(t)
 	var clients []net.Conn
 	for range 20 {
@@ -250,6 +251,7 @@ func TestWhoeverConnectsWhileAShipEndsIsToldOrRefused(t *testing.T) {
 // net/http's Shutdown closed a connection whose answer was written and that had not been marked as
 // idle yet: the request that followed was lost without a word.
 func TestAConnectionIsNotClosedBetweenItsAnswerAndItsTurn(t *testing.T) {
+	t.Parallel()
 	p := open(t)
 	l, err := Listen(0)
 	if err != nil {

@@ -72,6 +72,7 @@ func TestBesideOthersAWorkspaceWaitsForItsTurn(t *testing.T) {
 
 // Without a limit one workspace could take every connection, file and processor of the ship.
 func TestAWorkspaceWithTooManyRequestsInFlightIsToldSo(t *testing.T) {
+	t.Parallel()
 	h := newHeld()
 	p := open(t, func(c *Config) { c.Tools = []Tool{h.tool(false)} })
 	p.server.toolTimeout = time.Minute
@@ -106,6 +107,7 @@ func TestAWorkspaceWithTooManyRequestsInFlightIsToldSo(t *testing.T) {
 }
 
 func TestWhatIsRefusedForTooManyRequestsDoesNotKeepItsConnection(t *testing.T) {
+	t.Parallel()
 	p := crowded(t, 4)
 	p.server.limits.shares = map[atlas.ID]*share{alpha: {inFlight: maxInFlight}}
 	for range 4 {

@@ -103,6 +103,7 @@ func TestPortZeroIsOnePortForBothAddresses(t *testing.T) {
 }
 
 func TestServeLetsRequestsEndAndThenEnds(t *testing.T) {
+	t.Parallel()
 	h := newHeld()
 	p := open(t, func(c *Config) { c.Tools = []Tool{h.tool(false)} })
 	p.server.toolTimeout = time.Minute

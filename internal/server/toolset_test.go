@@ -145,6 +145,7 @@ func TestACallOfAToolsetIsOneEventWithoutItsArguments(t *testing.T) {
 }
 
 func TestABrokenToolsetKeepsNothingElseFromBeingServed(t *testing.T) {
+	t.Parallel()
 	w := openWorkshop(t)
 	w.write("version", "0.9")
 	w.load("mine.json", "none.json", "sealed.json")
@@ -245,6 +246,7 @@ func TestNamesThatClashAreErrors(t *testing.T) {
 }
 
 func TestAHangingCommandIsKilledAndSaysSo(t *testing.T) {
+	t.Parallel()
 	w := openWorkshop(t)
 	w.server.toolTimeout = 300 * time.Millisecond
 	w.load("mine.json")
