@@ -22,10 +22,11 @@ const issueReference = `[*_~(\[<]*(?:(?:[a-z0-9_.-]+/[a-z0-9_.-]+)?#[0-9]+|gh-[0
 
 var (
 	// massMention is @all or @everyone, or a team with its organization. A login goes on with letters,
-	// digits and dashes; what is before the @ may be anything but a letter or digit.
-	massMention = regexp.MustCompile(`(?i)(?:^|[^a-z0-9])(@[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9_.-]*|@(?:all|everyone))(?:$|[^a-z0-9-])`)
+	// digits and dashes; what is before the @ may be anything but a letter or digit, or an address that
+	// a forge makes a link of and that ends there.
+	massMention = regexp.MustCompile(`(?i)(?:^|[^a-z0-9]|(?:www\.|://|@)[^\s@]*)(@[a-z0-9][a-z0-9-]*/[a-z0-9][a-z0-9_.-]*|@(?:all|everyone))(?:$|[^a-z0-9-])`)
 	// plainAddress may hold an @ that mentions nobody. Beyond these characters an address may end.
-	plainAddress = regexp.MustCompile(`(?im)(^|[\s(])https?://[a-z0-9-]+(?:\.[a-z0-9-]+)+(?:/[a-z0-9.%+=&?@/-]*)?`)
+	plainAddress = regexp.MustCompile(`(?im)(^|[\s(])https?://[a-z0-9][a-z0-9-]*(?:\.[a-z0-9-]+)+(?:/[a-z0-9.%+=&?@/-]*)?`)
 
 	// See https://docs.github.com/issues/tracking-your-work-with-issues/using-issues/linking-a-pull-request-to-an-issue
 	// and, for duplicates, the same pages: they are marked as soon as the comment stands.
@@ -40,7 +41,7 @@ func (p Policy) checkBody(body string) error {
 	var mass, closing []string
 	for _, text := range readings(body) {
 		if !p.AllowMassMentions && strings.Contains(text, "@") {
-			mass = matches(mass, plainAddress.ReplaceAllString(text, "$1"+hole), massMention)
+			mass = matches(mass, withoutAddresses(text), massMention)
 		}
 		if p.RefuseClosingKeywords && strings.ContainsAny(text, "0123456789") {
 			closing = matches(matches(closing, text, closingKeyword), text, duplicateOf)
@@ -63,6 +64,22 @@ func (p Policy) checkBody(body string) error {
 		}
 	}
 	return nil
+}
+
+// withoutAddresses takes out the addresses that a forge surely makes links of: it makes none in HTML,
+// nor behind a bracket that is open, and what is behind code may be behind one.
+// See https://github.github.com/gfm/#autolinks-extension-.
+func withoutAddresses(text string) string {
+	if hasTag(text) {
+		return text
+	}
+	blocks := strings.Split(text, "\n\n")
+	for i, block := range blocks {
+		if !strings.ContainsAny(block, "[`") {
+			blocks[i] = plainAddress.ReplaceAllString(block, "$1"+hole)
+		}
+	}
+	return strings.Join(blocks, "\n\n")
 }
 
 // readings are the ways in which a forge may read a body: as it stands, and with what Markdown and

@@ -40,6 +40,10 @@ func TestAMentionOfManyIsFoundWhereverAForgeReadsOne(t *testing.T) {
 		"behind a tag that holds a backtick": "<a title=\"`\"> @all `", "behind a link that holds one": "[a](<`>) @all `",
 		"behind a link's title that holds one": "[a](/u \"`\") @all `", "behind an address that holds one": "https://x.example/`a @all `",
 		"behind a definition": "[x]: /u '`'\n@all `", "behind a formula": "$`a` @all `$",
+		"an address whose host nobody can have": "https://-a.example/@all", "an address behind an open bracket": "[see https://x.example/@all",
+		"an address between brackets": "see [x [y](/u \"]\") https://x.example/@acme/team]", "an address in HTML": "<div>\nhttps://x.example/@all\n</div>",
+		"behind an address of mail": "me@x.example@all", "behind an address without a scheme": "www.x.example@acme/team", "behind one with an underscore": "http://a_b.x.example@all",
+		"an address in HTML over blank lines":      "<textarea>\n\nhttps://x.example/@all",
 		"a fence that HTML over blank lines hides": "<pre>\n\n```\n</pre>\n@all\n",
 	} {
 		err := strict.checkBody(body)
@@ -64,7 +68,7 @@ func TestCodeAndSinglePeopleMayBeMentioned(t *testing.T) {
 		"beside a link": "[docs](https://x.example/a) of `@types/node`", "beside an autolink": "<https://x.example> of `@all`",
 		"a fence": "```js\nimport x from '@babel/core'\n```\n", "tildes": "~~~\n@all\n~~~", "a fence that never ends": "```\n@all\n", "a fence after words": "look:\n```\n@all\n```",
 		"a fence in a list": "1. do\n   ```\n   npm i @types/node\n\n   ```\n", "two fences": "```\n@all\n```\nand\n```\n@all\n```",
-		"a path in an address": "see https://www.npmjs.com/package/@types/node and (https://unpkg.com/@babel/core)", "an at alone": "@ all", "a version": "x@1.2/y", "split by tags": "@<b>all</b>",
+		"a path in an address": "see https://www.npmjs.com/package/@types/node and (https://unpkg.com/@babel/core)", "an address below a link": "[a](/u)\n\nhttps://unpkg.com/@babel/core", "an at alone": "@ all", "a version": "x@1.2/y", "split by tags": "@<b>all</b>",
 	} {
 		if err := strict.checkBody(body); err != nil {
 			t.Errorf("%s: %q is refused: %v; its prose is %q", name, body, err, prose(body))
