@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,6 +66,17 @@ func screenedCommit(v any, why string, r Repo) (any, error) {
 		return nil, internal(fmt.Errorf("no way to withhold anything of a %T", v))
 	}
 	return v, nil
+}
+
+// screenedFault withholds the words of a fault, which may quote a job's name.
+func screenedFault(err error, why string) error {
+	var e *api.Error
+	if why == "" || !errors.As(err, &e) {
+		return err
+	}
+	own := *e
+	own.Message = "what failed there could not be read (" + cmp.Or(e.Reason, string(e.Code)) + "); more is withheld, since " + why
+	return &own
 }
 
 func screenCheck(c *api.Check, r Repo) {

@@ -115,7 +115,7 @@ func (c *order) commitQuestion(commit api.Resolved, page, outside string) questi
 			ask: func(ctx context.Context) (any, error) {
 				found, err := p.FailedLogs(ctx, c.repo, commit, page)
 				if err != nil {
-					return nil, err
+					return nil, screenedFault(err, outside)
 				}
 				return screenedCommit(found, outside, c.repo)
 			},
@@ -126,7 +126,7 @@ func (c *order) commitQuestion(commit api.Resolved, page, outside string) questi
 		ask: func(ctx context.Context) (any, error) {
 			found, err := p.Checks(ctx, c.repo, commit, page)
 			if err != nil {
-				return nil, err
+				return nil, screenedFault(err, outside)
 			}
 			return screenedCommit(found, outside, c.repo)
 		},

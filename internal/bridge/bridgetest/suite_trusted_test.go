@@ -154,6 +154,15 @@ func TestWithTrustedAuthorsOnlyChecksAndLogsAreOfTrustedCommits(t *testing.T) {
 			r.Cursor = before.Jobs[at].NextCursor
 			s.clean(r, who)
 		},
+		"a log that is not there yet: the fault named the job": func(s *scene) {
+			s.trusting()
+			p := s.repo.Pull("a change").By("mallory")
+			p.Fork("mallory")
+			s.repo.Run(planted, p.Head()).On("pull_request").Job(planted).Step(planted, "failure", planted).Is("in_progress", "")
+			if e := s.refused(logsOf(p.Number()), api.Unavailable, "log_not_ready", "Retry after", "Next:", who); strings.Contains(e.Text(), planted) {
+				s.Errorf("it passes on what an outsider wrote: %s", e.Text())
+			}
+		},
 		"checks of an outsider's commit by its hash, which the forge shows of every fork": func(s *scene) {
 			s.trusting()
 			p := s.outsidersPull("mallory")
