@@ -132,7 +132,7 @@ func (r *Request) checkWrite() error {
 
 func heldCredential(what string) error {
 	return &api.Error{
-		Code: api.Forbidden, Reason: "holds_credential",
+		Code: api.Forbidden, Reason: reasonHeld,
 		Message: "body holds " + what + "; nothing was posted",
 		Hint:    "take it out, or write a placeholder in its place; if it is real, tell a human that it must be revoked",
 	}

@@ -72,13 +72,16 @@ func lostWrite(r Request, err error) error {
 }
 
 // decided says that err, the answer to a write that was sent a second time, speaks for the first
-// sending too. What the bridge refuses before it looks at the key does not.
+// sending too. What the bridge refuses before it looks at the key does not, nor what may come of its
+// own state just then, such as a credential that can't be read.
 func decided(err error) bool {
 	var e *api.Error
 	if !errors.As(err, &e) || e.Err != nil {
 		return false
 	}
-	return !slices.Contains([]string{
-		reasonShip, reasonVerb, reasonNoRepo, reasonEnding, reasonBusy, reasonNoCredential, "bridge_answer", "bridge_unreachable",
-	}, e.Reason)
+	switch e.Code {
+	case api.Unavailable, api.Unauthenticated, api.RateLimited, api.Internal:
+		return false
+	}
+	return !slices.Contains([]string{reasonVerb, reasonNoRepo, reasonHeld}, e.Reason)
 }

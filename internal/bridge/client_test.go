@@ -122,6 +122,31 @@ func TestARefusalOfTheSecondSendingSaysNothingOfTheFirst(t *testing.T) {
 	}
 }
 
+// A credential that could not be read just then, and a fault of the bridge's own, were taken for the
+// outcome of what was posted.
+func TestWhatComesBeforeTheKeySaysNothingOfTheFirstSending(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"a fault": internal(nil), "a credential that can't be used": unusable("a file", "is empty"), "a body that shows one": heldCredential("a credential"),
+		"a limit": &api.Error{Code: api.RateLimited, Reason: "rate_limited", Message: "the forge limits"}, "the end": &api.Error{Code: api.Unavailable, Reason: reasonEnding},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := openBench(t, "", &fakeForge{})
+			handler := b.Handler()
+			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if b.forge.called("Write") > 0 {
+					sendProblem(w, refusal.(*api.Error))
+					return
+				}
+				handler.ServeHTTP(httptest.NewRecorder(), r)
+				panic(http.ErrAbortHandler)
+			}))
+			defer server.Close()
+			_, err := clientTo(t, server.URL, b.Local()).Do(t.Context(), comment("done"))
+			expectError(t, err, "outcome_unknown/bridge_answer_lost")
+		})
+	}
+}
+
 func TestWhatIsNoBridgeIsSaidToBeNone(t *testing.T) {
 	answers := map[string]struct {
 		handler   http.HandlerFunc

@@ -32,6 +32,7 @@ const (
 	reasonNoRepo = "no_repo"
 	reasonEnding = "bridge_ending"
 	reasonBusy   = "busy"
+	reasonHeld   = "holds_credential"
 
 	reasonReplaced = "repo_replaced"
 
