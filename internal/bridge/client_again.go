@@ -16,9 +16,9 @@ import (
 )
 
 // A restart of the bridge shows in no call: whatever of a call it did not do is asked of the next
-// one. That takes exact knowledge of what may have been done, so a write's text leaves the ship
-// only once the bridge asks for it (RFC 9110 §10.1.1, 100-continue). A connection that breaks
-// before that, for whatever reason, has done nothing.
+// one. That takes exact knowledge of what may have been done, so a write's text does not leave the
+// ship before the bridge asks for it (RFC 9110 §10.1.1, 100-continue) or continueTime is over. A
+// connection that breaks before its text has left, for whatever reason, has done nothing.
 
 const (
 	// awayPatience is how long a bridge that is away is waited for: what its end leaves to calls that

@@ -52,6 +52,34 @@ func TestAWriteThatTheBridgeNeverReadIsNotDone(t *testing.T) {
 	}
 }
 
+// A proxy may keep the bridge's 100 Continue to itself.
+func TestAWriteWhoseTextNobodyAsksForIsSentAllTheSame(t *testing.T) {
+	b := openBench(t, "", &fakeForge{})
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		c := clientTo(t, "http://127.0.0.1:1", b.Local()).(*Client)
+		c.http.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) { return near, nil }
+		text := make(chan string, 1)
+		go func() {
+			defer far.Close()
+			req, err := http.ReadRequest(bufio.NewReader(far))
+			if err != nil {
+				text <- err.Error()
+				return
+			}
+			got, _ := io.ReadAll(req.Body)
+			text <- string(got)
+			_, _ = io.WriteString(far, "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: "+jsonType+"\r\nContent-Length: 2\r\n\r\n{}")
+		}()
+		if _, err := c.Do(t.Context(), comment("done")); err != nil {
+			t.Error(err)
+		}
+		if got := <-text; !strings.Contains(got, `"body":"done"`) {
+			t.Errorf("what came was %q", got)
+		}
+	})
+}
+
 func TestACallWhoseConnectionsBreakIsAskedAgainAFewTimes(t *testing.T) {
 	b := openBench(t, "", &fakeForge{})
 	for name, r := range map[string]Request{"a read": {Op: OpInfo, Repo: "widgets"}, "a write": comment("done")} {
