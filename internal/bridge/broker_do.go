@@ -32,13 +32,18 @@ type order struct {
 	signer string // see Guard.Signer: what one token sees, another one may not
 }
 
+// ending refuses whoever comes once the bridge was told to end.
+func ending() *api.Error {
+	return &api.Error{
+		Code: api.Unavailable, Reason: reasonEnding, Message: "the bridge is about to end; nothing was done",
+		Hint: "try again in a minute", RetryAfterSeconds: 10,
+	}
+}
+
 // do answers one request of the ship that holds the credential. Every error is an *api.Error.
 func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (answer json.RawMessage, err error) {
 	if !b.begin() {
-		return nil, &api.Error{
-			Code: api.Unavailable, Reason: reasonEnding, Message: "the bridge is about to end; nothing was done",
-			Hint: "try again in a minute", RetryAfterSeconds: 10,
-		}
+		return nil, ending()
 	}
 	defer b.work.Done()
 	defer func() {

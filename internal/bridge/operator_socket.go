@@ -48,7 +48,7 @@ func (b *Broker) admin(do func(api.GrantRequest) (any, error)) http.Handler {
 			return
 		}
 		if !b.begin() {
-			sendProblem(w, &api.Error{Code: api.Unavailable, Reason: reasonEnding, Message: "the bridge is about to end"})
+			sendProblem(w, ending())
 			return
 		}
 		defer b.work.Done()

@@ -93,7 +93,7 @@ func (r *reads) get(ctx context.Context, key readKey, q question) (*entry, *api.
 	if f == nil {
 		if !r.broker.begin() {
 			r.mu.Unlock()
-			return nil, nil, &api.Error{Code: api.Unavailable, Reason: reasonEnding, Message: "the bridge is about to end", Hint: "try again in a minute"}
+			return nil, nil, ending()
 		}
 		f = &flight{done: make(chan struct{})}
 		r.flights[key] = f
