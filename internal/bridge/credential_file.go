@@ -64,12 +64,7 @@ func readSecret(ctx context.Context, path string, mask fs.FileMode) (string, err
 	if text != "" || (err != nil && !errors.Is(err, fs.ErrNotExist)) {
 		return text, err
 	}
-	timer := time.NewTimer(rotationPause)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
+	_ = pause(ctx, rotationPause)
 	return readSecretOnce(path, mask)
 }
 
