@@ -71,16 +71,16 @@ func NewClient(c ClientConfig) (*Client, error) {
 	}, nil
 }
 
-// errNotDialed marks an exchange that never got a connection: nothing was sent.
-type errNotDialed struct{ error }
+// undialedError marks an exchange that never got a connection: nothing was sent.
+type undialedError struct{ error }
 
-func (e errNotDialed) Unwrap() error { return e.error }
+func (e undialedError) Unwrap() error { return e.error }
 
 func dialed(dial func(context.Context, string, string) (net.Conn, error)) func(context.Context, string, string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		c, err := dial(ctx, network, address)
 		if err != nil {
-			return nil, errNotDialed{err}
+			return nil, undialedError{err}
 		}
 		return c, nil
 	}

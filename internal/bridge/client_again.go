@@ -88,7 +88,7 @@ func (s *sending) kind(err error) error {
 		}
 		return false
 	}
-	var undialed errNotDialed
+	var undialed undialedError
 	switch {
 	case errors.As(err, &undialed):
 		// A unix socket is gone while nobody listens, or has too many waiting (EAGAIN).

@@ -149,7 +149,7 @@ func TestABridgeThatStaysAwayHoldsUpTheFirstCallAlone(t *testing.T) {
 		var there atomic.Bool
 		c.http = &http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 			if !there.Load() {
-				return nil, errNotDialed{syscall.ECONNREFUSED}
+				return nil, undialedError{syscall.ECONNREFUSED}
 			}
 			return &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {jsonType}}, Body: io.NopCloser(strings.NewReader("{}"))}, nil
 		})}
