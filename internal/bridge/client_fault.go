@@ -24,7 +24,7 @@ func problemOf(resp *http.Response, raw []byte) error {
 // brokenCall is the error of an exchange without a whole answer.
 func brokenCall(r Request, way *sending, err error) error {
 	kind := way.kind(err)
-	var undialed errNotDialed
+	var undialed undialedError
 	if errors.Is(err, http.ErrSchemeMismatch) {
 		return &api.Error{
 			Code: api.Unavailable, Reason: "bridge_without_tls", Message: "the bridge does not speak TLS at its address; nothing was done",
@@ -60,13 +60,9 @@ func unheard(why string, err error) error {
 
 // lostWrite is for a write of which the bridge alone knows what became.
 func lostWrite(r Request, err error) error {
-	tool := "repo_pr_view"
-	if r.Op == OpIssueComment {
-		tool = "repo_issue_view"
-	}
 	return &api.Error{
 		Code: api.OutcomeUnknown, Reason: "bridge_answer_lost", Message: "the connection to the bridge broke after the call was sent: it may have been posted",
-		Hint: fmt.Sprintf("look with %s number %d whether it is there; the same call with exactly the same text is safe within ten minutes, since the bridge posts it once", tool, r.Number),
+		Hint: fmt.Sprintf("look with %s whether it is there; the same call with exactly the same text is safe within ten minutes, since the bridge posts it once", viewerOf(r.Op == OpIssueComment, r.Number)),
 		Err:  errors.Join(errAnswerLost, err),
 	}
 }

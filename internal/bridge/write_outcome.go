@@ -58,10 +58,12 @@ func (i *intent) neverSure(ctx context.Context, c *order) string {
 }
 
 // viewer is the call that shows an agent what is at i's target.
-func (i *intent) viewer() string {
+func (i *intent) viewer() string { return viewerOf(i.Write.Kind == IssueComment, i.Write.Number) }
+
+func viewerOf(issue bool, number int) string {
 	tool := "repo_pr_view"
-	if i.Write.Kind == IssueComment {
+	if issue {
 		tool = "repo_issue_view"
 	}
-	return fmt.Sprintf("%s number %d", tool, i.Write.Number)
+	return fmt.Sprintf("%s number %d", tool, number)
 }
