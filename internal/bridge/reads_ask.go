@@ -110,26 +110,20 @@ func (b *Broker) resolve(ctx context.Context, c *order, t api.Target) (*entry, *
 // commitQuestion asks for a commit's checks or logs. outside: why they are somebody's outside.
 func (c *order) commitQuestion(commit api.Resolved, page, outside string) question {
 	p := c.forge.provider
+	screened := func(found any, err error) (any, error) {
+		if err != nil {
+			return nil, screenedFault(err, outside)
+		}
+		return screenedCommit(found, outside, c.repo)
+	}
 	if c.Op == OpFailedLogs {
 		return question{
-			ask: func(ctx context.Context) (any, error) {
-				found, err := p.FailedLogs(ctx, c.repo, commit, page)
-				if err != nil {
-					return nil, screenedFault(err, outside)
-				}
-				return screenedCommit(found, outside, c.repo)
-			},
+			ask: func(ctx context.Context) (any, error) { return screened(p.FailedLogs(ctx, c.repo, commit, page)) },
 			ttl: func(any) time.Duration { return movingTTL },
 		}
 	}
 	return question{
-		ask: func(ctx context.Context) (any, error) {
-			found, err := p.Checks(ctx, c.repo, commit, page)
-			if err != nil {
-				return nil, screenedFault(err, outside)
-			}
-			return screenedCommit(found, outside, c.repo)
-		},
+		ask: func(ctx context.Context) (any, error) { return screened(p.Checks(ctx, c.repo, commit, page)) },
 		ttl: func(v any) time.Duration { return checksTTL(v.(*api.Checks)) },
 	}
 }
