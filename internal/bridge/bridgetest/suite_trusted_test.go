@@ -84,7 +84,7 @@ func TestWithTrustedAuthorsOnlyNothingOfOutsidersComesThroughAnyTool(t *testing.
 			s.repo.Issue("Ours").By("mia")
 			i := s.repo.Issue(planted).By("mallory").Body(planted).Label("bug")
 			i.Comment("mallory", planted)
-			s.clean(bridge.Request{Op: bridge.OpIssueList}, who, next)
+			s.clean(bridge.Request{Op: bridge.OpIssueList}, who, next, "the words of one contribution here")
 			l := get[api.List[api.IssueItem]](s, bridge.Request{Op: bridge.OpIssueList})
 			if l.Returned != 2 || l.Items[0].Title != "[withheld: by mallory (NONE)]" || l.Items[0].CommentCount != 1 || l.Items[0].State != "open" ||
 				!slices.Equal(l.Items[0].Labels, []string{"bug"}) || l.Items[1].Title != "Ours" {
@@ -96,7 +96,7 @@ func TestWithTrustedAuthorsOnlyNothingOfOutsidersComesThroughAnyTool(t *testing.
 			i := s.repo.Issue(planted).By("mallory").Body(planted)
 			i.Comment("mia", "seen")
 			i.Comment("", planted)
-			s.clean(viewOf(bridge.OpIssueView, i.Number()), who, next, "ghost (NONE)", "[withheld: this issue is by mallory", "[withheld: this comment is by ghost", "add the login to trusted_authors]")
+			s.clean(viewOf(bridge.OpIssueView, i.Number()), who, next, "the words of 2 contributions here", "ghost (NONE)", "[withheld: this issue is by mallory", "[withheld: this comment is by ghost", "add the login to trusted_authors]")
 			v := get[api.IssueView](s, viewOf(bridge.OpIssueView, i.Number()))
 			if v.Returned != 2 || *v.Total != 2 || v.Comments[0].Body != "seen" || v.URL == "" {
 				s.Errorf("%+v", v)
