@@ -85,7 +85,11 @@ func serveBridge(ctx context.Context, path string, file *bridge.File, secrets ma
 	go func() { ended <- bridge.Serve(ctx, ships, o.broker.Handler(), logger) }()
 	first := <-ended
 	cancel()
-	return errors.Join(first, <-ended, <-ended)
+	// At the same time as the others' end: a write that hangs at the forge would hold up the next
+	// bridge twice as long, and ships wait for it no longer than for one of them.
+	closed := make(chan error, 1)
+	go func() { closed <- o.broker.Close() }()
+	return errors.Join(first, <-ended, <-ended, <-closed)
 }
 
 func (o *ownBridge) open(ctx context.Context, file *bridge.File, secrets map[string]bridge.Secret) error {

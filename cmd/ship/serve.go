@@ -81,6 +81,9 @@ type ship struct {
 func (s *ship) serve(ctx context.Context, secrets map[string]bridge.Secret) error {
 	ctx, s.stop = context.WithCancel(ctx)
 	defer s.stop()
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP) // one that comes before the ship is ready must not end it
+	defer signal.Stop(hangups)
 	// Before any socket is touched: two ships on one atlas would take each other's sessions.
 	lock, err := takeLock(ctx, s.root)
 	if errors.Is(err, atlas.ErrLocked) {
@@ -115,7 +118,7 @@ func (s *ship) serve(ctx context.Context, secrets map[string]bridge.Secret) erro
 		closeBridge()
 		return err
 	}
-	return s.run(ctx, listeners, closeBridge)
+	return s.run(ctx, listeners, hangups, closeBridge)
 }
 
 // listen takes the port, and keeps in atlas.json the one that the system chose for port 0.
@@ -163,7 +166,7 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 
 // run serves until ctx ends. Clients, operators and the bridge's writes then get some seconds at
 // the same time, so that all is over within ten.
-func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge func()) error {
+func (s *ship) run(ctx context.Context, listeners *server.Listeners, hangups <-chan os.Signal, closeBridge func()) error {
 	s.loadToolsets(ctx)
 	defer s.server.CloseToolsets()
 	operator, err := s.listenOperator(ctx)
@@ -178,7 +181,7 @@ func (s *ship) run(ctx context.Context, listeners *server.Listeners, closeBridge
 	}
 	var work sync.WaitGroup
 	work.Go(func() { s.workspaces.Run(ctx) })
-	work.Go(func() { s.onHangup(ctx) })
+	work.Go(func() { s.onHangup(ctx, hangups) })
 	work.Go(func() {
 		if err := s.lock.keep(ctx); err != nil {
 			s.logger.Error("the lock was removed and another ship has taken it; this one ends", "err", err)
@@ -244,10 +247,7 @@ func (s *ship) readAtlas() error {
 }
 
 // onHangup reads atlas.json again on each SIGHUP, until ctx ends.
-func (s *ship) onHangup(ctx context.Context) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
+func (s *ship) onHangup(ctx context.Context, hangups <-chan os.Signal) {
 	for {
 		select {
 		case <-ctx.Done():
