@@ -6,8 +6,9 @@ import (
 	"fleet/api"
 )
 
-// maxListItem bounds an item of a list in bytes of indented JSON: providers keep within it.
-const maxListItem = 800
+// MaxListItem bounds an item of a list as an agent sees it, in bytes of indented JSON: 200 tokens of
+// four bytes. Providers keep within it.
+const MaxListItem = 800
 
 // screened gives v as agents may see it under p. What is withheld is said in its place, so that
 // nobody takes it for empty; who wrote it, its state, its address and all counts stay. v is changed.
@@ -50,7 +51,7 @@ func (p Policy) screenItem(by api.Author, size func() int, labels *[]string, tex
 	if p.trusts(by) {
 		return 0
 	}
-	most := max(size(), maxListItem)
+	most := max(size(), MaxListItem)
 	for _, text := range texts {
 		withhold(text, by)
 	}
@@ -135,5 +136,9 @@ func explained(withheld int) string {
 	if withheld == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the words of %d contributions here are withheld: %s. Next: %s", withheld, withheldWhy, withheldNext)
+	many := fmt.Sprintf("%d contributions", withheld)
+	if withheld == 1 {
+		many = "one contribution"
+	}
+	return fmt.Sprintf("the words of %s here are withheld: %s. Next: %s", many, withheldWhy, withheldNext)
 }

@@ -141,7 +141,7 @@ func TestAWithheldItemIsNoLargerThanAnItemMayBe(t *testing.T) {
 	author := api.Author{Login: strings.Repeat("m", 39), Association: "FIRST_TIME_CONTRIBUTOR"}
 	for n := range 60 {
 		item := api.PullItem{Title: "x", Author: author, Head: "y", Base: "main"}
-		for i := 0; indentedSize(item, "    ") < maxListItem-20; i++ {
+		for i := 0; indentedSize(item, "    ") < MaxListItem-20; i++ {
 			item.Labels = append(item.Labels, strings.Repeat("l", n%7+1))
 		}
 		list := &api.List[api.PullItem]{Items: []api.PullItem{item}}
@@ -149,7 +149,7 @@ func TestAWithheldItemIsNoLargerThanAnItemMayBe(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := list.Items[0]
-		if size := indentedSize(got, "    "); size > maxListItem || !strings.Contains(got.Title, author.Login) || !strings.HasPrefix(got.Labels[len(got.Labels)-1], "… ") {
+		if size := indentedSize(got, "    "); size > MaxListItem || !strings.Contains(got.Title, author.Login) || !strings.HasPrefix(got.Labels[len(got.Labels)-1], "… ") {
 			t.Errorf("%d bytes, %q, %q", size, got.Title, got.Labels)
 		}
 	}

@@ -5,11 +5,8 @@ import (
 	"fmt"
 
 	"fleet/api"
+	"fleet/internal/bridge"
 )
-
-// maxItem bounds an item of a list as an agent sees it, in bytes of indented JSON: 200 tokens of
-// four bytes.
-const maxItem = 800
 
 // fitIssue leaves out labels, and then the end of the title, until the item is small enough.
 func fitIssue(i api.IssueItem) api.IssueItem {
@@ -25,12 +22,12 @@ func fitPull(pull api.PullItem) api.PullItem {
 
 func fit(size func() int, labels *[]string, texts ...*string) {
 	all := *labels
-	// No more than maxItem labels can fit, however short they are.
-	for n := min(len(all), maxItem) - 1; n >= 0 && size() > maxItem; n-- {
+	// No more labels than bytes can fit, however short they are.
+	for n := min(len(all), bridge.MaxListItem) - 1; n >= 0 && size() > bridge.MaxListItem; n-- {
 		*labels = append(all[:n:n], fmt.Sprintf("… %d more", len(all)-n))
 	}
 	for _, t := range texts {
-		if over := size() - maxItem; over > 0 {
+		if over := size() - bridge.MaxListItem; over > 0 {
 			*t = shorten(*t, max(len(*t)-over, min(len(*t), 60)))
 		}
 	}
