@@ -87,7 +87,7 @@ func (f *File) apiOf(host string) (*url.URL, error) {
 }
 
 // Listener opens what Listen says, with TLS where it is configured. The certificate is read again
-// when its file changes. A unix socket is open to everybody who reaches its directory: ships run
+// when its file changes, and follows the File that has taken f's place, see Succeed. A unix socket is open to everybody who reaches its directory: ships run
 // under users of their own, and show a credential.
 func (f *File) Listener() (net.Listener, error) {
 	if path, ok := strings.CutPrefix(f.Listen, "unix://"); ok {
@@ -112,8 +112,8 @@ func (f *File) Listener() (net.Listener, error) {
 
 // certificate reads its files again now and then, since certificates are renewed in place.
 type certificate struct {
-	files  TLSFiles
 	mu     sync.Mutex
+	files  TLSFiles
 	read   time.Time
 	loaded *tls.Certificate
 }
