@@ -157,16 +157,18 @@ func (k *killed) note(body string, err error) {
 
 func (k *killed) awaitMore(n int) {
 	k.Helper()
-	done := func() int {
+	done := func() (calls int, faults string) {
 		k.mu.Lock()
 		defer k.mu.Unlock()
-		return k.calls
+		return k.calls, fmt.Sprint(k.faults)
 	}
+	from, faults := done()
 	deadline := time.Now().Add(40 * time.Second)
-	for from := done(); done() < from+n; time.Sleep(5 * time.Millisecond) {
+	for now := from; now < from+n; now, faults = done() {
 		if time.Now().After(deadline) {
-			k.Fatalf("%d calls in 40 s, want %d; failed: %v", done()-from, n, k.faults)
+			k.Fatalf("%d calls in 40 s, want %d; failed: %s", now-from, n, faults)
 		}
+		time.Sleep(5 * time.Millisecond)
 	}
 }
 
