@@ -52,6 +52,17 @@ func (f *fleet) harness(t *testing.T, name string) *harness {
 	return f.harnessIn(t, name, f.sessionEnv(t, name))
 }
 
+// harnesses starts one in each of the first workspaces, and registers it.
+func (f *fleet) harnesses(t *testing.T, workspaces int) (all []*harness) {
+	t.Helper()
+	for i := range workspaces {
+		h := f.harness(t, workspace(i))
+		h.register(t)
+		all = append(all, h)
+	}
+	return all
+}
+
 func (f *fleet) harnessIn(t *testing.T, name string, env []string) *harness {
 	t.Helper()
 	h := &harness{cmd: exec.Command(f.agentMCP), said: &talk.Words{}, gone: make(chan struct{}), open: map[int]*question{}}

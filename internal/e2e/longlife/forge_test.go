@@ -110,12 +110,7 @@ func withForge(t *testing.T, workspaces int) (*fleet, *slowForge) {
 // them that wait for the forge.
 func TestASlowForgeSlowsNobodyElse(t *testing.T) {
 	f, forge := withForge(t, 3)
-	var harnesses []*harness
-	for i := range 3 {
-		h := f.harness(t, workspace(i))
-		h.register(t)
-		harnesses = append(harnesses, h)
-	}
+	harnesses := f.harnesses(t, 3)
 	harnesses[0].good(t, "repo_info", "{}")
 	issue := 0
 	waiting := func() (stop func()) {
@@ -150,12 +145,7 @@ func TestASlowForgeSlowsNobodyElse(t *testing.T) {
 // after more than the bridge waits for.
 func TestASlowForgeHoldsUpNobodyElse(t *testing.T) {
 	f, forge := withForge(t, 3)
-	var harnesses []*harness
-	for i := range 3 {
-		h := f.harness(t, workspace(i))
-		h.register(t)
-		harnesses = append(harnesses, h)
-	}
+	harnesses := f.harnesses(t, 3)
 	harnesses[0].good(t, "repo_info", "{}")
 	forge.issues.Store(int64(25 * time.Second))
 	forge.pulls.Store(int64(50 * time.Second))

@@ -42,14 +42,9 @@ func TestSixtySessionsLeaveNothingBehind(t *testing.T) {
 	f.fillCalls(t)
 	f.start(t, shipyard.Built("counting", "ship"))
 	f.populate(t, sessions)
+	harnesses := f.harnesses(t, sessions)
 	var calls atomic.Int64
-	var harnesses []*harness
-	for i := range sessions {
-		h := f.harness(t, workspace(i))
-		h.register(t)
-		calls.Add(1)
-		harnesses = append(harnesses, h)
-	}
+	calls.Add(int64(len(harnesses)))
 	calls.Add(f.crest(t, harnesses))
 	stop := make(chan struct{})
 	var work sync.WaitGroup

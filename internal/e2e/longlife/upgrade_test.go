@@ -81,12 +81,7 @@ func TestACrashShowsOnlyInCallsThatMayHaveBeenDone(t *testing.T) {
 
 func upgrades(t *testing.T, f *fleet, times int, end func()) *tally {
 	t.Helper()
-	var harnesses []*harness
-	for i := range 20 {
-		h := f.harness(t, workspace(i))
-		h.register(t)
-		harnesses = append(harnesses, h)
-	}
+	harnesses := f.harnesses(t, 20)
 	y, stop := &tally{}, make(chan struct{})
 	work := busy(t, harnesses, y, stop)
 	for i := range times {
