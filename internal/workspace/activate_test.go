@@ -285,7 +285,7 @@ func TestNoTokenStandsInAnArgumentList(t *testing.T) {
 	w := f.checkout(t, "r/a")
 	calls := filepath.Join(f.home, "calls")
 	failing(t, f, `printf '%s\n' "$*" >>`+calls)
-	watch := process.WatchArguments(regexp.MustCompile(`fleet_[A-Za-z0-9_-]{43}|sesame-77`))
+	watch := process.WatchArguments(t, regexp.MustCompile(`fleet_[A-Za-z0-9_-]{43}|sesame-77`))
 	var tokens []string
 	for range 5 {
 		f.activate(t, w, workspace.ActivateOptions{Env: map[string]string{"SECRET": "sesame-77"}})

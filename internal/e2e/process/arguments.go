@@ -2,44 +2,85 @@ package process
 
 import (
 	"os"
+	"os/exec"
 	"regexp"
+	"strconv"
 	"sync"
+	"testing"
+
+	"fleet/internal/e2e/shipyard"
 )
 
 // Arguments is a watch over the argument lists of the processes that begin after it. It looks all
 // the time, which costs a processor; still, one that lives for less than a millisecond can escape.
 type Arguments struct {
 	pattern *regexp.Regexp
+	control string          // an argument of a process of its own, which it has to see
 	before  map[string]bool // ids of processes that were there at the beginning, and still are
-	end     chan struct{}
-	ended   sync.WaitGroup
-	seen    map[string]string
+	halt    func()
+
+	mu   sync.Mutex
+	seen map[string]string
 }
 
-// WatchArguments begins a watch for what matches pattern. It needs the /proc of Linux, and sees
-// nothing where there is none. Stop ends it.
-func WatchArguments(pattern *regexp.Regexp) *Arguments {
-	a := &Arguments{pattern: pattern, before: map[string]bool{}, end: make(chan struct{}), seen: map[string]string{}}
+// WatchArguments begins a watch for what matches pattern, which ends with Stop, or with the test. It
+// needs the /proc of Linux, and fails the test where it can't see anything.
+func WatchArguments(t testing.TB, pattern *regexp.Regexp) *Arguments {
+	t.Helper()
+	control := "watch-control-" + strconv.Itoa(os.Getpid())
+	a := &Arguments{
+		pattern: regexp.MustCompile(control + "|" + pattern.String()), control: control,
+		before: map[string]bool{}, seen: map[string]string{},
+	}
 	for _, id := range processes() {
 		a.before[id] = true
 	}
-	a.ended.Go(func() {
+	end := make(chan struct{})
+	var ended sync.WaitGroup
+	ended.Go(func() {
 		for {
 			select {
-			case <-a.end:
+			case <-end:
 				return
 			default:
 				a.look()
 			}
 		}
 	})
+	a.halt = sync.OnceFunc(func() { close(end); ended.Wait() })
+	t.Cleanup(a.halt)
+	a.seeControl(t)
 	return a
 }
 
-// Stop ends the watch, and gives what matched with one argument list for each.
+// seeControl has the control live until it was seen, however busy the machine is.
+func (a *Arguments) seeControl(t testing.TB) {
+	t.Helper()
+	c := exec.Command("sh", "-c", "read -r x", a.control)
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	saw := shipyard.Poll(func() bool {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		return a.seen[a.control] != ""
+	})
+	_ = in.Close()
+	_ = c.Wait()
+	if !saw {
+		t.Fatal("a watch over all argument lists sees nothing")
+	}
+}
+
+// Stop ends the watch with a last look, and gives what matched with one argument list for each.
 func (a *Arguments) Stop() map[string]string {
-	close(a.end)
-	a.ended.Wait()
+	a.halt()
+	a.look()
+	delete(a.seen, a.control)
 	return a.seen
 }
 
@@ -54,11 +95,17 @@ func (a *Arguments) look() {
 		if err != nil {
 			continue // it has ended
 		}
-		for _, match := range a.pattern.FindAllString(string(raw), -1) {
-			a.seen[match] = string(raw)
-		}
+		a.note(string(raw))
 	}
 	a.before = still // the id of one that has ended may be used again
+}
+
+func (a *Arguments) note(arguments string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, match := range a.pattern.FindAllString(arguments, -1) {
+		a.seen[match] = arguments
+	}
 }
 
 func processes() []string {

@@ -80,12 +80,10 @@ func TestTheWatchSeesWhatBeginsWhileItLooks(t *testing.T) {
 		return c
 	}
 	run("watched-before")
-	a := WatchArguments(regexp.MustCompile(`watched-[a-z]+`))
-	if err := exec.Command("sh", "-c", "sleep 0.2", "watched-while").Run(); err != nil {
-		t.Fatal(err)
-	}
+	a := WatchArguments(t, regexp.MustCompile(`watched-[a-z]+`))
+	run("watched-while")
 	seen := a.Stop()
-	if len(seen) != 1 || !strings.Contains(seen["watched-while"], "sleep 0.2") {
+	if len(seen) != 1 || !strings.Contains(seen["watched-while"], "read -r x") {
 		t.Errorf("Stop() = %q, want watched-while alone, with its arguments", seen)
 	}
 }
