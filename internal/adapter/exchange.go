@@ -33,8 +33,8 @@ const maxCuts = 3
 // exchange sends a call and hands out what comes back. When it returns, each request in the
 // call that is still unanswered gets the error, which is never nil then.
 //
-// A call is sent a second time only where that cannot do it twice: where not all of it was
-// written, and after a 401.
+// A call is sent again only where that cannot do it twice: where not all of it was written, where
+// the ship says that it did not read it, and after a 401.
 func (s *session) exchange(c *call) error {
 	if c.batch && s.negotiated() != batchVersion {
 		return noBatches() // known only now, behind the initialize before it
