@@ -87,8 +87,9 @@ func (f *File) apiOf(host string) (*url.URL, error) {
 }
 
 // Listener opens what Listen says, with TLS where it is configured. The certificate is read again
-// when its file changes, and follows the File that has taken f's place, see Succeed. A unix socket is open to everybody who reaches its directory: ships run
-// under users of their own, and show a credential.
+// when its file changes, and follows the File that has taken f's place, see Succeed. A unix socket
+// is open to everybody who reaches its directory: ships run under users of their own, and show a
+// credential.
 func (f *File) Listener() (net.Listener, error) {
 	if path, ok := strings.CutPrefix(f.Listen, "unix://"); ok {
 		return listenUnix(path, 0o666)
