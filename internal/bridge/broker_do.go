@@ -55,9 +55,9 @@ func (b *Broker) do(ctx context.Context, ship Secret, r Request, id string) (ans
 	c := &order{Request: r, id: id, ship: ship}
 	answer, err = b.answer(ctx, c)
 	if err != nil {
-		err = asError(err)
-		b.note(c, err)
-		return nil, err
+		e := b.advise(c, asError(err))
+		b.note(c, e)
+		return nil, e
 	}
 	return answer, nil
 }
