@@ -76,35 +76,50 @@ func Read(root string) (*File, error) {
 }
 
 // Parse reads the text of an atlas.json strictly: unknown keys in any part, in any case but the
-// documented one, are an error, as are keys given twice and nulls.
+// documented one, are an error, as are keys given twice and nulls. The error names all faults at
+// once, each with its path; only of a text that is not JSON or not Fleet's it says no more than that.
 func Parse(raw []byte) (*File, error) {
-	if _, err := probe(raw); err != nil {
+	_, err := probe(raw)
+	if err != nil && !errors.Is(err, errPort) {
 		return nil, err
 	}
 	if !utf8.Valid(raw) {
 		return nil, errors.New("it is not valid UTF-8")
 	}
-	if err := checkKeys(raw); err != nil {
-		return nil, err
+	found, scanErr := scanKeys(raw)
+	if scanErr != nil {
+		return nil, scanErr
+	}
+	if err != nil {
+		found.add("port", err)
 	}
 	f := &File{}
-	if err := json.Unmarshal(raw, f); err != nil {
-		return nil, plain(err)
+	// It reads on after a value of another type, which found has then.
+	if err := json.Unmarshal(raw, f); err != nil && len(found.wrong) == 0 {
+		return nil, errors.New("it is not what api/atlas.schema.json says")
 	}
-	if f.Repos == nil {
-		return nil, errors.New(`repos is missing; without repositories it is "repos": {}`)
+	if f.Repos == nil && !found.tells("repos") {
+		found.add("repos", errors.New(`repos is missing; without repositories it is "repos": {}`))
 	}
-	return f, f.Check()
+	all := found.all()
+	for _, one := range f.faults() {
+		if !found.tells(one.path) {
+			all = append(all, one)
+		}
+	}
+	if all != nil {
+		return nil, all
+	}
+	return f, nil
 }
 
-// plain words an error of encoding/json for people, without Go's types.
-func plain(err error) error {
-	var wrong *json.UnmarshalTypeError
-	if errors.As(err, &wrong) {
-		return fmt.Errorf("%s cannot hold a JSON %s", wrong.Field, wrong.Value)
-	}
-	return err
+// fault is what is wrong with the value at path. Its text names the path itself.
+type fault struct {
+	path string
+	error
 }
+
+func (f fault) Unwrap() error { return f.error }
 
 // faults are several errors in one line.
 type faults []error
@@ -114,54 +129,64 @@ func (f faults) Error() string {
 	for i, err := range f {
 		texts[i] = err.Error()
 	}
-	return strings.Join(texts, "; ")
+	return some(texts, "; ")
 }
 
 func (f faults) Unwrap() []error { return f }
 
 // Check says what is wrong with f, all of it at once and in one line.
 func (f *File) Check() error {
-	var found faults
+	var all faults
+	for _, one := range f.faults() {
+		all = append(all, one)
+	}
+	if all == nil {
+		return nil
+	}
+	return all
+}
+
+func (f *File) faults() []fault {
+	var found []fault
 	if f.Fleet != version {
-		found = append(found, ErrForeign)
+		found = append(found, fault{"fleet", ErrForeign})
 	}
 	if f.Port < 0 || f.Port > 65535 {
-		found = append(found, errPort)
+		found = append(found, fault{"port", errPort})
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.Repos)) {
+		path := pathTo("repos", key)
 		if err := CheckName(key); err != nil {
-			found = append(found, fmt.Errorf("repos: %w", err))
+			found = append(found, fault{path, fmt.Errorf("repos: %w", err)})
 		}
-		for _, err := range f.Repos[key].faults() {
-			found = append(found, fmt.Errorf("repos.%s: %w", key, err))
+		for _, one := range f.Repos[key].faults() {
+			found = append(found, fault{path + "." + one.path, fmt.Errorf("%s: %w", path, one.error)})
 		}
 	}
-	for _, name := range f.Env {
+	for i, name := range f.Env {
 		if err := CheckEnvName(name); err != nil {
-			found = append(found, fmt.Errorf("env: %w", err))
+			found = append(found, fault{fmt.Sprintf("env[%d]", i), fmt.Errorf("env: %w", err)})
 		}
 	}
 	for i, t := range f.Toolsets {
 		if t.Use == "" {
-			found = append(found, fmt.Errorf("toolsets[%d]: use is empty", i))
+			found = append(found, fault{fmt.Sprintf("toolsets[%d].use", i), fmt.Errorf("toolsets[%d]: use is empty", i)})
 		}
-	}
-	if found == nil {
-		return nil
 	}
 	return found
 }
 
-func (r Repo) faults() []error {
-	found := []error{CheckURL(r.URL), checkBranch(r.DefaultBranch)}
+// faults have paths from the repository on.
+func (r Repo) faults() []fault {
+	found := []fault{{"url", CheckURL(r.URL)}, {"default_branch", checkBranch(r.DefaultBranch)}}
 	if !slices.Contains(Forges(), r.Forge) {
-		found = append(found, fmt.Errorf("forge %q is none of %s", r.Forge, strings.Join(Forges(), ", ")))
+		found = append(found, fault{"forge", fmt.Errorf("forge %q is none of %s", r.Forge, strings.Join(Forges(), ", "))})
 	}
 	if r.APIURL != "" {
-		found = append(found, checkAPIURL(r.APIURL))
+		found = append(found, fault{"api_url", checkAPIURL(r.APIURL)})
 	}
 	found = append(found, r.Policy.faults()...)
-	return slices.DeleteFunc(found, func(err error) bool { return err == nil })
+	return slices.DeleteFunc(found, func(one fault) bool { return one.error == nil })
 }
 
 // Write checks f and puts it in place of root's atlas.json, mode 0600, by renaming a temporary

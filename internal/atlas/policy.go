@@ -31,25 +31,26 @@ const (
 
 var login = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]*(\[bot\])?$`)
 
-// faults takes a nil Policy.
-func (p *Policy) faults() []error {
+// faults takes a nil Policy. The paths are those from the repository on.
+func (p *Policy) faults() []fault {
 	if p == nil {
 		return nil
 	}
-	var found []error
+	var found []fault
 	for i, one := range p.TrustedAuthors {
+		at := fmt.Sprintf("trusted_authors[%d]", i)
 		switch {
 		case strings.EqualFold(one, "ghost"):
-			found = append(found, fmt.Errorf("trusted_authors[%d]: %s stands for every deleted account and can't be trusted", i, one))
+			found = append(found, fault{at, fmt.Errorf("%s: %s stands for every deleted account and can't be trusted", at, one)})
 		case len(one) > 100 || !login.MatchString(one):
-			found = append(found, fmt.Errorf("trusted_authors[%d]: it must be a login without @, such as octocat or dependabot[bot]", i))
+			found = append(found, fault{at, fmt.Errorf("%s: it must be a login without @, such as octocat or dependabot[bot]", at)})
 		case slices.Contains(p.TrustedAuthors[:i], one):
-			found = append(found, fmt.Errorf("trusted_authors[%d]: %s is there already", i, one))
+			found = append(found, fault{at, fmt.Errorf("%s: %s is there already", at, one)})
 		}
 	}
 	for _, one := range [][2]string{{"mass_mentions", p.MassMentions}, {"closing_keywords", p.ClosingKeywords}} {
 		if key, value := one[0], one[1]; value != "" && value != Refuse && value != Allow {
-			found = append(found, fmt.Errorf("%s is none of %s, %s", key, Refuse, Allow))
+			found = append(found, fault{key, fmt.Errorf("%s is none of %s, %s", key, Refuse, Allow)})
 		}
 	}
 	return found
