@@ -86,3 +86,21 @@ func TestAGreatManyFaultsAreCounted(t *testing.T) {
 		t.Errorf("Parse = %q, want the rest only counted", got)
 	}
 }
+
+func TestTrustedAuthorsWithoutTrustedAuthorsOnlyIsAFault(t *testing.T) {
+	const want = "repos.widgets: trusted_authors_only must be true where trusted_authors names somebody: without it nothing is withheld, and trusted_authors does nothing"
+	for _, keys := range []string{`"trusted_authors":["octocat"]`, `"trusted_authors":["octocat"],"trusted_authors_only":false`} {
+		if got := faultsOf(t, atlasWith(keys)); got != want {
+			t.Errorf("Parse with %s = %q, want %q", keys, got, want)
+		}
+	}
+	// Which of the two it is to be cannot be told where its value is of another type.
+	if got := faultsOf(t, atlasWith(`"trusted_authors":["octocat"],"trusted_authors_only":"yes"`)); strings.Contains(got, "names somebody") {
+		t.Errorf("Parse = %q, want the wrong type alone", got)
+	}
+	for _, keys := range []string{`"trusted_authors":[]`, `"trusted_authors":["octocat"],"trusted_authors_only":true`} {
+		if _, err := atlas.Parse([]byte(atlasWith(keys))); err != nil {
+			t.Errorf("Parse with %s = %v, want nil", keys, err)
+		}
+	}
+}

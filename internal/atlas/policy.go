@@ -1,6 +1,7 @@
 package atlas
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -13,7 +14,7 @@ type Policy struct {
 	// TrustedAuthorsOnly withholds from agents what people outside wrote.
 	TrustedAuthorsOnly bool `json:"trusted_authors_only,omitempty"`
 	// TrustedAuthors are logins that are trusted beside those whom the forge calls OWNER, MEMBER or
-	// COLLABORATOR.
+	// COLLABORATOR. Without TrustedAuthorsOnly they would count for nothing, which is a fault.
 	TrustedAuthors []string `json:"trusted_authors,omitempty"`
 	// MassMentions says what becomes of a comment with @all and the like: Refuse, which "" is too,
 	// or Allow.
@@ -47,6 +48,10 @@ func (p *Policy) faults() []fault {
 		case slices.Contains(p.TrustedAuthors[:i], one):
 			found = append(found, fault{at, fmt.Errorf("%s: %s is there already", at, one)})
 		}
+	}
+	if len(p.TrustedAuthors) > 0 && !p.TrustedAuthorsOnly {
+		const at = "trusted_authors_only"
+		found = append(found, fault{at, errors.New(at + " must be true where trusted_authors names somebody: without it nothing is withheld, and trusted_authors does nothing")})
 	}
 	for _, one := range [][2]string{{"mass_mentions", p.MassMentions}, {"closing_keywords", p.ClosingKeywords}} {
 		if key, value := one[0], one[1]; value != "" && value != Refuse && value != Allow {

@@ -69,6 +69,9 @@ func files(t *testing.T) (good, bad []string) {
 	}
 	repo := func(change map[string]any) string {
 		r := map[string]any{"url": "/a", "forge": "none"}
+		if change["trusted_authors"] != nil { // so that the list is what may be at fault
+			r["trusted_authors_only"] = true
+		}
 		for k, v := range change {
 			r[k] = v
 		}
@@ -108,6 +111,11 @@ func files(t *testing.T) (good, bad []string) {
 			bad = append(bad, repo(map[string]any{key: value}))
 		}
 	}
+	for _, only := range []any{true, false} {
+		good = append(good, repo(map[string]any{"trusted_authors": []any{}, "trusted_authors_only": only}))
+	}
+	idle := map[string]any{"url": "/a", "forge": "none", "trusted_authors": []any{"octocat"}}
+	bad = append(bad, withRepo(t, "a", idle), repo(map[string]any{"trusted_authors": []any{"octocat"}, "trusted_authors_only": false}))
 	for _, key := range []string{"a", "é b", "#(touch x)", "%41", "a.b", "a-b", strings.Repeat("x", 128), "'\"$"} {
 		good = append(good, withRepo(t, key, map[string]any{"url": "/a", "forge": "none"}))
 	}
