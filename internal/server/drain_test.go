@@ -165,12 +165,17 @@ func oneListener(t *testing.T) net.Listener {
 	return both.all[0]
 }
 
-// Between the last accept and the close the kernel took in clients, and then their requests, and
-// cut them off.
-func TestNobodyIsLetInOnceThePortIsBeingEmptied(t *testing.T) {
+func onlyLinuxLetsNobodyIn(t *testing.T) {
+	t.Helper()
 	if runtime.GOOS != "linux" {
 		t.Skip("only Linux can be told to let nobody in")
 	}
+}
+
+// Between the last accept and the close the kernel took in clients, and then their requests, and
+// cut them off.
+func TestNobodyIsLetInOnceThePortIsBeingEmptied(t *testing.T) {
+	onlyLinuxLetsNobodyIn(t)
 	l := oneListener(t)
 	early, err := net.Dial("tcp", l.Addr().String())
 	if err != nil {
@@ -208,6 +213,7 @@ func TestNobodyIsLetInOnceThePortIsBeingEmptied(t *testing.T) {
 
 // TestWhoeverConnectsWhileAShipEndsIsToldOrRefused connects again and again.
 func TestWhoeverConnectsWhileAShipEndsIsToldOrRefused(t *testing.T) {
+	onlyLinuxLetsNobodyIn(t)
 	p := open(t)
 	request := p.head("Content-Length: 2\r\n") + "{}"
 	var stopped atomic.Bool

@@ -6,7 +6,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// handshakeTime is more than the kernel needs on loopback to end a handshake that has begun.
+// handshakeTime is many times what the kernel needs to end a handshake on loopback, where nobody is
+// waited for: one system call of the client's does all of it.
 const handshakeTime = 2 * time.Millisecond
 
 // What a TCP header says of itself, RFC 9293 §3.1. A socket filter on a listening TCP socket sees
@@ -19,7 +20,7 @@ const (
 
 // refuseHandshakes has the kernel drop whatever asks the listening socket for another connection:
 // the asker's kernel asks again after a second, and meets a closed port, or the next ship.
-// Handshakes that have begun end as ever, and once it returns all of those stand in the queue.
+// Handshakes that have begun end as ever: once it returns, those stand in the queue.
 func refuseHandshakes(fd int) error {
 	filter := [...]unix.SockFilter{
 		{Code: unix.BPF_LD | unix.BPF_B | unix.BPF_ABS, K: tcpFlags},

@@ -87,7 +87,8 @@ func unbound(host string, port int, err error) error {
 }
 
 // Serve answers on l until ctx ends, then lets requests in flight end and returns within 10 s. A
-// client is told where nothing that it sent was done. It closes l. The error is nil after an end that ctx asked for.
+// client is told where nothing that it sent was done. It closes l. The error is nil after an end that
+// ctx asked for.
 func (s *Server) Serve(ctx context.Context, l *Listeners) error {
 	open, draining := newConnections(s.maxConnections), &atomic.Bool{}
 	return serve(ctx, l, s.httpServer(open, draining), open, draining)
