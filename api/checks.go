@@ -61,7 +61,23 @@ type Check struct {
 	StartedAt   *time.Time `json:"started_at,omitempty"`
 	CompletedAt *time.Time `json:"completed_at,omitempty"`
 	HasLog      bool       `json:"has_log"` // repo_failed_logs has its job's log
+	Origin      Origin     `json:"-"`
 }
+
+// Origin is what began the workflow run that a check or job is of, as the forge has it: by it the
+// bridge decides whose words may stand in the run's names and logs. Nothing of it is passed on, and
+// the zero Origin says that nobody can tell.
+type Origin struct {
+	Event string `json:"e,omitempty"` // such as push, or NoRun
+	// Of a pull request's run alone: the branch it is of, as in PullItem, and the pull requests that
+	// are open from that branch. The forge doesn't say which one of them began the run.
+	Head  string `json:"h,omitempty"`
+	Pulls []int  `json:"p,omitempty"`
+}
+
+// NoRun is the Event of what is of no workflow run: statuses, and checks of other apps. No event of a
+// forge is called so.
+const NoRun = "no run"
 
 // FailedLogs is what is worth reading of the failed jobs of a commit, 64 KiB of it at most.
 type FailedLogs struct {
@@ -90,6 +106,7 @@ type FailedJob struct {
 	Annotations []Annotation `json:"annotations,omitempty"` // likewise, and of jobs
 	URL         string       `json:"url"`
 	NextCursor  string       `json:"next_cursor,omitempty"` // leads to the whole of the step's log, from its first line
+	Origin      Origin       `json:"-"`
 }
 
 // Annotation is a check's remark on a file.

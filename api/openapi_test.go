@@ -132,6 +132,9 @@ func (c *comparison) fields(typ reflect.Type) map[string]field {
 			}
 			continue
 		}
+		if f.Tag.Get("json") == "-" { // stays within the process
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		one := field{f.Type, options == "omitempty"}
 		if name == "" || options != "" && !one.optional {

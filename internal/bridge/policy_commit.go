@@ -89,7 +89,7 @@ func screenCheck(c *api.Check, r Repo) {
 	if c.URL != "" && !isRunAddress(c.URL, r) {
 		c.URL = withheldName
 	}
-	c.HasLog = false
+	c.HasLog, c.Origin = false, api.Origin{}
 }
 
 // screenedJob keeps of a job what it is not on a list to lose.

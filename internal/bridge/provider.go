@@ -16,6 +16,9 @@ type Repo struct {
 	Name   string   // its key in the registry
 	Path   string   // on the forge, such as acme/widgets
 	APIURL *url.URL // base of the forge's API
+	// ByOrigin keeps apart what is of runs that were begun otherwise: one may be shown where another
+	// may not, though both failed alike.
+	ByOrigin bool
 }
 
 // Provider does one forge's part. Its methods are safe for concurrent use, answer with *api.Error,

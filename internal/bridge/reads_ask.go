@@ -83,13 +83,17 @@ func (b *Broker) readCommit(ctx context.Context, c *order, at position) (json.Ra
 	if err != nil {
 		return nil, err
 	}
-	q := c.commitQuestion(*at.At, at.Page, outside)
+	q := b.commitQuestion(c, *at.At, at.Page, outside)
 	if outside != "" && at.At.Pull != 0 && at.At.Branch != "" {
 		shown := *at.At
 		shown.Branch = withheldName // whoever made the pull request chose it
 		at.At = &shown
 	}
-	e, age, err := b.reads.get(ctx, c.key(c.Op, at.At.SHA+" "+at.Page+" "+outside), q)
+	rest := at.At.SHA + " " + at.Page + " " + outside
+	if outside == "" && c.policy.TrustedAuthorsOnly {
+		rest += fmt.Sprintf(" %d %q", at.At.Pull, at.At.Branch) // by which it is told whose a run is
+	}
+	e, age, err := b.reads.get(ctx, c.key(c.Op, rest), q)
 	if err != nil {
 		return nil, err
 	}
@@ -108,22 +112,32 @@ func (b *Broker) resolve(ctx context.Context, c *order, t api.Target) (*entry, *
 }
 
 // commitQuestion asks for a commit's checks or logs. outside: why they are somebody's outside.
-func (c *order) commitQuestion(commit api.Resolved, page, outside string) question {
-	p := c.forge.provider
-	screened := func(found any, err error) (any, error) {
-		if err != nil {
+func (b *Broker) commitQuestion(c *order, commit api.Resolved, page, outside string) question {
+	p, repo := c.forge.provider, c.repo
+	repo.ByOrigin = c.policy.TrustedAuthorsOnly
+	screened := func(ctx context.Context, found any, err error) (any, error) {
+		switch {
+		case err != nil:
 			return nil, screenedFault(err, outside)
+		case outside == "" && c.policy.TrustedAuthorsOnly:
+			return b.screenedRuns(ctx, c, found, commit)
 		}
-		return screenedCommit(found, outside, c.repo)
+		return screenedCommit(found, outside, repo)
 	}
 	if c.Op == OpFailedLogs {
 		return question{
-			ask: func(ctx context.Context) (any, error) { return screened(p.FailedLogs(ctx, c.repo, commit, page)) },
+			ask: func(ctx context.Context) (any, error) {
+				found, err := p.FailedLogs(ctx, repo, commit, page)
+				return screened(ctx, found, err)
+			},
 			ttl: func(any) time.Duration { return movingTTL },
 		}
 	}
 	return question{
-		ask: func(ctx context.Context) (any, error) { return screened(p.Checks(ctx, c.repo, commit, page)) },
+		ask: func(ctx context.Context) (any, error) {
+			found, err := p.Checks(ctx, repo, commit, page)
+			return screened(ctx, found, err)
+		},
 		ttl: func(v any) time.Duration { return checksTTL(v.(*api.Checks)) },
 	}
 }

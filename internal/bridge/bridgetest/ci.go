@@ -13,6 +13,7 @@ type Run struct {
 	workflow   string
 	event      string
 	branch     string
+	fork       string // owner of the fork that the branch is in; "": the repository itself
 	sha        string
 	status     string
 	conclusion string
@@ -112,8 +113,21 @@ func (n *Run) tell(what func()) *Run {
 // ID is the run's number.
 func (n *Run) ID() int64 { return n.id }
 
-// On says what started the run, such as pull_request.
-func (n *Run) On(event string) *Run { return n.tell(func() { n.event = event }) }
+// On says what started the run, such as issue_comment. A run on pull_request is of the newest pull
+// request of its commit.
+func (n *Run) On(event string) *Run {
+	return n.tell(func() {
+		n.event = event
+		if event != "pull_request" {
+			return
+		}
+		for _, i := range n.repo.issues {
+			if p := i.pull; p != nil && p.head == n.sha {
+				n.branch, n.fork = p.branch, p.fork
+			}
+		}
+	})
+}
 
 // Is sets the run's own status and conclusion, such as completed and startup_failure.
 func (n *Run) Is(status, conclusion string) *Run {

@@ -112,6 +112,16 @@ func (p *Pull) Fork(owner string) *Pull {
 	})
 }
 
+// At makes its branch point to this commit, which others may be at too.
+func (p *Pull) At(sha string) *Pull {
+	return p.tell(func() {
+		p.head = sha
+		if p.fork == "" {
+			p.repo.branches[p.branch] = sha
+		}
+	})
+}
+
 // Draft makes it a draft.
 func (p *Pull) Draft() *Pull { return p.tell(func() { p.draft = true }) }
 

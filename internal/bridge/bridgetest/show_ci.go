@@ -37,6 +37,10 @@ func (c *call) run(n *Run) object {
 	workflow := n.repo.workflows[n.workflow]
 	k := n.repo.commits[n.sha]
 	person := object{"name": "Ann", "email": "ann@example.com"}
+	from := c.minimal(n.repo)
+	if n.fork != "" {
+		from["id"], from["full_name"], from["fork"] = n.repo.id+1_000_000, n.fork+"/"+n.repo.name, true
+	}
 	var head any
 	title := n.workflow
 	if k != nil {
@@ -48,11 +52,29 @@ func (c *call) run(n *Run) object {
 		"check_suite_node_id": node("CheckSuite", n.suite), "head_branch": text(n.branch), "head_sha": n.sha,
 		"path": ".github/workflows/ci.yml", "display_title": title, "run_number": n.number, "run_attempt": n.attempt,
 		"event": n.event, "status": n.status, "conclusion": text(n.conclusion), "workflow_id": workflow, "url": at,
-		"html_url": web + n.repo.path() + "/actions/runs/" + number(n.id), "pull_requests": []any{}, "created_at": when(n.created),
+		"html_url": web + n.repo.path() + "/actions/runs/" + number(n.id), "pull_requests": c.pullsOf(n), "created_at": when(n.created),
 		"updated_at": when(n.created), "actor": c.user("ann"), "triggering_actor": c.user("ann"), "run_started_at": when(n.created),
 		"check_suite_url": r + "/check-suites/" + number(n.suite), "workflow_url": r + "/actions/workflows/" + number(workflow),
-		"previous_attempt_url": nil, "head_commit": head, "repository": c.minimal(n.repo), "head_repository": c.minimal(n.repo),
+		"previous_attempt_url": nil, "head_commit": head, "repository": c.minimal(n.repo), "head_repository": from,
 	}, at, "jobs logs artifacts cancel rerun")
+}
+
+// pullsOf are the open pull requests from a run's branch, whatever began it; of a fork's, GitHub
+// names none.
+func (c *call) pullsOf(n *Run) []any {
+	found := []any{}
+	at := c.base + "/repos/" + n.repo.path()
+	in := object{"id": n.repo.id, "url": at, "name": n.repo.name}
+	for _, i := range n.repo.issues {
+		if p := i.pull; p != nil && n.fork == "" && p.fork == "" && p.branch == n.branch && i.closed.IsZero() {
+			found = append(found, object{
+				"id": i.id, "number": i.number, "url": at + "/pulls/" + number(i.number),
+				"head": object{"ref": p.branch, "sha": p.head, "repo": in},
+				"base": object{"ref": p.base, "sha": n.repo.branches[p.base], "repo": in},
+			})
+		}
+	}
+	return found
 }
 
 func (c *call) job(j *Job) object {

@@ -66,7 +66,8 @@ func (p *Provider) failures(ctx context.Context, at place, g *gathered) ([]failu
 			if hasCode(err, api.RateLimited, api.Unauthenticated) {
 				return nil, err
 			}
-			g.incomplete = append(g.incomplete, fmt.Sprintf("jobs of %s: %s", workflowName(run), reasonOf(err)))
+			// By its number: whoever began the run may have a hand in its name.
+			g.incomplete = append(g.incomplete, fmt.Sprintf("jobs of workflow run %d: %s", run.GetID(), reasonOf(err)))
 			continue
 		}
 		all = append(all, failuresIn(run, jobs, byID)...)

@@ -146,6 +146,7 @@ func checkEntry(c *gh.CheckRun, run *gh.WorkflowRun) entry {
 			Name: c.GetName(), Source: sourceCheckRun, Bucket: checkBucket(c.GetStatus(), c.GetConclusion()),
 			State: c.GetStatus(), App: c.GetApp().GetSlug(), Summary: oneLine(c.GetOutput().GetTitle()),
 			URL: cmp.Or(c.GetHTMLURL(), c.GetDetailsURL()), StartedAt: timePointer(c.StartedAt), CompletedAt: timePointer(c.CompletedAt),
+			Origin: checkOrigin(c, run),
 		},
 		suite: c.GetCheckSuite().GetID(), id: c.GetID(), started: c.GetStartedAt().Time,
 		title: c.GetOutput().GetTitle(), summary: c.GetOutput().GetSummary(), annotations: c.GetOutput().GetAnnotationsCount(),
@@ -168,6 +169,7 @@ func statusEntry(s *gh.RepoStatus) entry {
 		check: api.Check{
 			Name: s.GetContext(), Source: sourceStatus, Bucket: statusBucket(s.GetState()), State: s.GetState(),
 			Summary: oneLine(s.GetDescription()), URL: s.GetTargetURL(), StartedAt: timePointer(s.CreatedAt), CompletedAt: timePointer(s.UpdatedAt),
+			Origin: api.Origin{Event: api.NoRun},
 		},
 		id: s.GetID(), started: s.GetCreatedAt().Time, summary: s.GetDescription(),
 	}
@@ -189,7 +191,7 @@ func runEntry(run *gh.WorkflowRun) entry {
 		check: api.Check{
 			Name: workflowName(run), Source: sourceRun, Bucket: runBucket(run.GetStatus(), run.GetConclusion()), State: state,
 			App: actionsApp, Workflow: workflowName(run), Summary: words[state], URL: run.GetHTMLURL(),
-			StartedAt: timePointer(run.RunStartedAt),
+			StartedAt: timePointer(run.RunStartedAt), Origin: originOf(run),
 		},
 		workflow: run.GetWorkflowID(), event: run.GetEvent(), run: run.GetID(), suite: run.GetCheckSuiteID(), id: run.GetID(),
 		started: run.GetRunStartedAt().Time,

@@ -60,7 +60,8 @@ func noLog(job *gh.WorkflowJob, err error) (note string, left error) {
 	case job.GetStatus() != "completed", time.Since(job.GetCompletedAt().Time) < uploading:
 		return "", &api.Error{
 			Code: api.Unavailable, Reason: "log_not_ready", RetryAfterSeconds: retryLogIn,
-			Message: fmt.Sprintf("the log of job %q is not written yet: the forge has it once the job has ended", job.GetName()),
+			// By its number: whoever began the run may have a hand in the job's name.
+			Message: fmt.Sprintf("the log of job %d is not written yet: the forge has it once the job has ended", job.GetID()),
 			Hint:    "ask again then; repo_checks says whether it still runs", Err: err,
 		}
 	case job.GetConclusion() == "cancelled":
@@ -84,7 +85,7 @@ func (p *Provider) report(ctx context.Context, at place, f failure) report {
 	job := f.job
 	r := report{failure: f, job: api.FailedJob{
 		Names: []string{job.GetName()}, Workflow: cmp.Or(workflowName(f.run), job.GetWorkflowName()),
-		Conclusion: cmp.Or(job.GetConclusion(), job.GetStatus()), URL: job.GetHTMLURL(),
+		Conclusion: cmp.Or(job.GetConclusion(), job.GetStatus()), URL: job.GetHTMLURL(), Origin: originOf(f.run),
 	}}
 	names, windows := failedSteps(job)
 	r.job.Step = strings.Join(names, ", ")
@@ -136,7 +137,7 @@ func (r *report) read(log io.Reader, windows []window, mask func(string) string)
 		r.job.Note = "the forge does not say which step failed: this is the part of the log with the first error"
 	}
 	if x.count > 0 && !wholeShown(r.job.Shown, x.count) {
-		r.job.NextCursor = encodeCursor(logsCursor{Job: r.failure.job.GetID(), Line: 1})
+		r.job.NextCursor = encodeCursor(logsCursor{Job: r.failure.job.GetID(), Line: 1, Of: r.job.Origin})
 	}
 }
 

@@ -24,6 +24,7 @@ type logsCursor struct {
 	Left  []failureKey `json:"l,omitempty"`
 	Job   int64        `json:"j,omitempty"`
 	Line  int          `json:"n,omitempty"`
+	Of    api.Origin   `json:"o,omitzero"` // the job's, which the forge tells of its run only
 }
 
 // FailedLogs gives, of each job of the commit that failed, the part of its log that says why; and
@@ -61,7 +62,7 @@ func (p *Provider) FailedLogs(ctx context.Context, r bridge.Repo, target api.Res
 	if err != nil {
 		return nil, err
 	}
-	p.emit(ctx, at, found, grouped(reports), after)
+	p.emit(ctx, at, found, grouped(reports, r.ByOrigin), after)
 	return found, nil
 }
 
@@ -157,7 +158,8 @@ func logless(f failure) report {
 	if f.run != nil {
 		return report{failure: f, job: api.FailedJob{
 			Names: []string{workflowName(f.run)}, Workflow: workflowName(f.run), Conclusion: f.run.GetConclusion(), URL: f.run.GetHTMLURL(),
-			Note: "the workflow run never started a job, so there is no log and will be none: its file is probably invalid; the page at url says where",
+			Origin: originOf(f.run),
+			Note:   "the workflow run never started a job, so there is no log and will be none: its file is probably invalid; the page at url says where",
 		}}
 	}
 	e := f.of
@@ -166,17 +168,21 @@ func logless(f failure) report {
 	}
 	return report{failure: f, job: api.FailedJob{
 		Names: []string{e.check.Name}, Conclusion: e.check.State, URL: e.check.URL,
-		Title: oneLine(e.title), Summary: shorten(maskText(e.summary), maxDetail),
+		Title: oneLine(e.title), Summary: shorten(maskText(e.summary), maxDetail), Origin: e.check.Origin,
 		Note: "a failing check that is not backed by GitHub Actions has no job log to fetch",
 	}}
 }
 
-// grouped puts failures that say the same together, in the order of their first.
-func grouped(reports []report) [][]report {
+// grouped puts failures that say the same together, in the order of their first; byOrigin: of runs
+// that were begun alike.
+func grouped(reports []report, byOrigin bool) [][]report {
 	var groups [][]report
 	index := map[string]int{}
 	for _, r := range reports {
 		key := strings.Join([]string{r.job.Workflow, r.job.Conclusion, r.job.Step, r.signature}, "\x00")
+		if byOrigin {
+			key += fmt.Sprintf("\x00%v", r.job.Origin)
+		}
 		if r.signature == "" {
 			key += "\x00" + r.job.Note
 		}

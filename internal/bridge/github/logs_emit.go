@@ -106,7 +106,7 @@ func (p *Provider) moreOfLog(ctx context.Context, at place, target api.Resolved,
 	names, windows := failedSteps(&job)
 	item := api.FailedJob{
 		Names: []string{job.GetName()}, Workflow: job.GetWorkflowName(), Conclusion: cmp.Or(job.GetConclusion(), job.GetStatus()),
-		Step: strings.Join(names, ", "), URL: job.GetHTMLURL(),
+		Step: strings.Join(names, ", "), URL: job.GetHTMLURL(), Origin: from.Of,
 	}
 	if err := p.readPage(log, windows, from, &item); err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (p *Provider) readPage(log io.Reader, windows []window, from logsCursor, it
 	item.Excerpt, item.Shown, next = shown.render()
 	item.Lines = shown.count
 	if next > 0 {
-		item.NextCursor = encodeCursor(logsCursor{Job: from.Job, Line: next})
+		item.NextCursor = encodeCursor(logsCursor{Job: from.Job, Line: next, Of: from.Of})
 	}
 	return nil
 }
