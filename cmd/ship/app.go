@@ -209,10 +209,15 @@ func noShip(root string, err error) error {
 	if found, _ := homeAtlas(); found != root {
 		at = " --atlas " + atlas.Quote(root)
 	}
-	return &api.Error{
+	e := &api.Error{
 		Code: api.Unavailable, Message: "no ship serves " + root,
 		Hint: "ship up" + at + " (in the background) or ship serve" + at, Err: err,
 	}
+	if url, _ := forgottenBridge(root); url != "" {
+		e.Message += "; " + forgotten(url)
+		e.Hint = rememberIt + "; then " + e.Hint
+	}
+	return e
 }
 
 // print writes v as JSON where --json was given, and calls text otherwise.

@@ -25,24 +25,30 @@ func providers() map[string]func(*bridge.Guard, *slog.Logger) bridge.Provider {
 }
 
 // openBridge gives the way to the bridge: to the one that FLEET_BRIDGE_URL names, else to one
-// that lives in this process. closeBridge ends what was opened. One whose files cannot be opened
-// leaves the rest of the ship working: see withoutBridge.
+// that lives in this process, see chosenBridge. closeBridge ends what was opened. One whose files
+// cannot be opened leaves the rest of the ship working: see withoutBridge.
 func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret) (caller bridge.Caller, closeBridge func(), err error) {
 	s.bridgeName = embeddedBridge
 	s.bridgeReady = func(context.Context) error { return nil }
-	if url := os.Getenv("FLEET_BRIDGE_URL"); url != "" {
+	url, err := chosenBridge(s.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	if url != "" {
 		s.bridgeName = url
 		file := os.Getenv("FLEET_BRIDGE_CREDENTIAL_FILE")
 		if file == "" {
-			return nil, nil, errors.New("FLEET_BRIDGE_URL is set without FLEET_BRIDGE_CREDENTIAL_FILE; next: write what ship bridge grant printed to a file of mode 0600 and name it there")
+			return nil, nil, errors.New("FLEET_BRIDGE_URL is set without FLEET_BRIDGE_CREDENTIAL_FILE; next: as the bridge's own user, ship bridge grant SHIP --repo NAME --verbs read,comment,review --config FILE; then, as this one, write the credential that it prints to a file of mode 0600 and name that in FLEET_BRIDGE_CREDENTIAL_FILE")
 		}
 		client, err := bridge.NewClient(bridge.ClientConfig{URL: url, CredentialFile: file})
 		if err != nil {
 			return nil, nil, err
 		}
+		s.remember(url)
 		s.bridgeReady = func(ctx context.Context) error { return errors.Join(client.Ready(ctx), s.idlePolicies()) }
 		return client, func() {}, nil
 	}
+	s.remember("")
 	dir, err := bridge.CredentialDir(os.Getenv)
 	if err != nil {
 		dir = "" // no home, so no stored credentials
@@ -66,6 +72,13 @@ func (s *ship) openBridge(ctx context.Context, secrets map[string]bridge.Secret)
 	}
 	s.reregister = broker.Reregister
 	return broker.As(broker.Local()), s.serveAdmin(ctx, broker), nil
+}
+
+// remember keeps for the next ship which bridge this one has. On a full disk it serves all the same.
+func (s *ship) remember(url string) {
+	if err := rememberBridge(s.root, url); err != nil {
+		s.logger.Error("keep which bridge this ship uses", "err", err)
+	}
 }
 
 // withoutBridge answers for a bridge whose files cannot be opened. The cause stands in /readyz, in

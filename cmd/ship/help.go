@@ -34,6 +34,11 @@ func pages() map[string]page {
 	return all
 }
 
+// whichBridge is of the commands that start a ship.
+const whichBridge = "FLEET_BRIDGE_URL and FLEET_BRIDGE_CREDENTIAL_FILE name a bridge of its own process. Once a ship has had one, the\n" +
+	"next does not start without FLEET_BRIDGE_URL, which would lift what that bridge forbids agents;\n" +
+	"FLEET_BRIDGE_URL=embedded says that the bridge in the ship is meant from then on."
+
 func atlasPages() map[string]page {
 	return map[string]page{
 		"init": {
@@ -41,14 +46,18 @@ func atlasPages() map[string]page {
 				"\"ship up\" does this by itself; use init for a directory or a port of your choice.",
 			"ship init ~/fleet\nship init /srv/fleet --port 0",
 		},
-		"serve": {"", "ship serve\nFLEET_BRIDGE_URL=unix:///run/fleet-bridge/bridge.sock FLEET_BRIDGE_CREDENTIAL_FILE=~/.ship-credential ship serve"},
+		"serve": {
+			"Serve the atlas until SIGINT or SIGTERM. Sessions live on without it, and a new ship takes them over:\n" +
+				"same tokens, same statuses. SIGHUP reads atlas.json again. \"ready\" on stderr says that it serves.\n" + whichBridge,
+			"ship serve\nFLEET_BRIDGE_URL=unix:///run/fleet-bridge/bridge.sock FLEET_BRIDGE_CREDENTIAL_FILE=~/.ship-credential ship serve",
+		},
 		"up": {
 			"Make an atlas at ~/fleet if none is found above, start the ship in the background, register the repository,\n" +
 				"create and activate its workspace main, and print what to do next. Each step only where it is missing, so a\n" +
 				"second run changes nothing. Without an argument it only starts the ship; one that runs reads atlas.json and its\n" +
 				"toolsets again.\n" +
 				"A repository given by its path is registered by that path, which has no forge: for issues, pull requests and\n" +
-				"CI give its URL.",
+				"CI give its URL.\n" + whichBridge,
 			"ship up https://github.com/acme/widgets.git\nship up .",
 		},
 		"down": {
@@ -73,7 +82,8 @@ func atlasPages() map[string]page {
 		"repo remove": {"Take a repository out of atlas.json. Its workspaces stay on disk, but no more are made.", "ship repo remove widgets"},
 		"credential": {
 			"Keep, list and remove the forge tokens that the embedded bridge signs with: one file a host, of mode 0600, below\n" +
-				"$XDG_CONFIG_HOME/fleet/credentials (~/.config). A bridge of its own takes them from its bridge.yaml.",
+				"$XDG_CONFIG_HOME/fleet/credentials (~/.config). A bridge of its own takes them from its bridge.yaml:\n" +
+				"where this atlas's ship uses one, add refuses, unless FLEET_BRIDGE_URL=embedded is set.",
 			"ship credential add github.com <token.txt\nship credential list",
 		},
 		"credential add": {

@@ -36,6 +36,9 @@ func (a *app) prefix(word, rest string) []string {
 	words := []string{atlas.Quote(programName())}
 	switch word {
 	case "bridge":
+		if strings.Contains(rest, " --config ") { // of a bridge that is not this run's
+			return append(words, word)
+		}
 		if a.bridgeFlag != "" {
 			return append(words, word, "--config", atlas.Quote(a.bridgeFlag))
 		}

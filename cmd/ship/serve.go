@@ -32,8 +32,6 @@ func (a *app) serveCommand() *cobra.Command {
 	background, handed := false, 0
 	cmd := &cobra.Command{
 		Use: "serve", Short: "Serve the atlas, in the foreground", Args: exactly(0),
-		Long: "Serve the atlas until SIGINT or SIGTERM. Sessions live on without it, and a new ship takes them over:\n" +
-			"same tokens, same statuses. SIGHUP reads atlas.json again. \"ready\" on stderr says that it serves.",
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
 			root, err := a.root()
 			if err != nil {

@@ -40,11 +40,19 @@ func (a *app) printUp(ship api.Ship, t *api.WorkspaceName) {
 	step("stop the ship; sessions live on without it, unless you add --sessions:", a.commandLine(ship.Root, "down"))
 	p("\nAn agent there can now register itself (agent_init), report what it does (agent_status) and read that back")
 	if steps := a.originSteps(ship.Root, t.Repo); len(steps) > 0 {
-		p("(agent_status_get). %s\n      %s\nand give the bridge a token: %s", steps[0], strings.Join(steps[1:], "\n      "), a.commandLine(ship.Root, "credential add HOST"))
+		p("(agent_status_get). %s\n      %s\nand give the bridge a token: %s", steps[0], strings.Join(steps[1:], "\n      "), a.giveToken(ship))
 		return
 	}
 	p("(agent_status_get). For issues, pull requests and CI (repo_*), register a repository by its forge's URL and")
-	p("give the bridge a token: %s", a.commandLine(ship.Root, "credential add HOST"))
+	p("give the bridge a token: %s", a.giveToken(ship))
+}
+
+// giveToken says how the ship's bridge gets a token.
+func (a *app) giveToken(ship api.Ship) string {
+	if ship.Bridge != embeddedBridge {
+		return bridgeKeeps
+	}
+	return a.commandLine(ship.Root, "credential add HOST")
 }
 
 // form says how far the running form holds.
