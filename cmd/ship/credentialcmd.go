@@ -36,9 +36,13 @@ func credentials() (*bridge.CredentialStore, error) {
 func (a *app) credentialAddCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "add HOST", Short: "Keep a token for a forge's host, read from standard input", Args: hostAlone,
-		RunE: works(func(_ *cobra.Command, args []string) error {
+		RunE: works(func(cmd *cobra.Command, args []string) error {
 			if err := checkHost(args[0]); err != nil {
 				return err
+			}
+			if url := a.separateBridge(cmd.Context()); url != "" {
+				return hint(fmt.Errorf("nothing was kept: this atlas's ship uses the bridge at %s, which keeps its credentials from this user; one that is kept here it would not see, and agents could read", clean(url)),
+					bridgeKeeps+"; where you mean the bridge in a ship all the same, set FLEET_BRIDGE_URL=embedded for this command")
 			}
 			store, err := credentials()
 			if err != nil {
@@ -76,7 +80,11 @@ func (a *app) readToken(host string) (bridge.Secret, error) {
 func (a *app) credentialListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List the hosts that have a credential, never the credentials", Args: exactly(0),
-		RunE: works(func(*cobra.Command, []string) error {
+		RunE: works(func(cmd *cobra.Command, _ []string) error {
+			url := a.separateBridge(cmd.Context())
+			if url != "" {
+				fmt.Fprintf(a.stderr, "! this atlas's ship uses the bridge at %s, which sees none of these; next: %s\n", clean(url), bridgeKeeps)
+			}
 			store, err := credentials()
 			if err != nil {
 				return err
@@ -88,14 +96,18 @@ func (a *app) credentialListCommand() *cobra.Command {
 			if list == nil {
 				list = []bridge.StoredCredential{}
 			}
-			return a.print(map[string]any{"credentials": list}, func(w io.Writer) { printCredentials(w, list) })
+			return a.print(map[string]any{"credentials": list}, func(w io.Writer) { printCredentials(w, list, url == "") })
 		}),
 	})
 }
 
-func printCredentials(w io.Writer, list []bridge.StoredCredential) {
+func printCredentials(w io.Writer, list []bridge.StoredCredential, used bool) {
 	if len(list) == 0 {
-		fmt.Fprintln(w, "No credentials are kept. Next: ship credential add HOST <FILE-WITH-THE-TOKEN")
+		said := "No credentials are kept."
+		if used {
+			said += " Next: ship credential add HOST <FILE-WITH-THE-TOKEN"
+		}
+		fmt.Fprintln(w, said)
 		return
 	}
 	var t table
