@@ -21,6 +21,15 @@ const maxConfig = 1 << 20
 // ParseConfig reads bridge.yaml. It takes no key that it doesn't know, no key twice, no anchors, and
 // fails with ConfigFaults, which is every fault at once.
 func ParseConfig(text []byte) (*File, error) {
+	f, faults := parseConfig(text)
+	if len(faults) > 0 {
+		return nil, faults
+	}
+	return f, nil
+}
+
+// parseConfig gives what can be read beside the faults; nil: nothing.
+func parseConfig(text []byte) (*File, ConfigFaults) {
 	if len(text) > maxConfig {
 		return nil, ConfigFaults{{What: "the file is larger than a megabyte"}}
 	}
@@ -30,11 +39,8 @@ func ParseConfig(text []byte) (*File, error) {
 	}
 	p := &configParser{}
 	f := p.file(root)
-	if len(p.faults) > 0 {
-		slices.SortStableFunc(p.faults, func(a, b ConfigFault) int { return a.Line - b.Line })
-		return nil, p.faults
-	}
-	return f, nil
+	slices.SortStableFunc(p.faults, func(a, b ConfigFault) int { return a.Line - b.Line })
+	return f, p.faults
 }
 
 // document gives the one document's root.

@@ -1,20 +1,31 @@
 package bridge
 
-import "crypto/tls"
+import (
+	"cmp"
+	"crypto/tls"
+)
+
+// Reread parses text as ParseConfig does, and makes ready for it to take f's place as Succeed does.
+// It fails with ConfigFaults, which are those of the text and those of what cannot change, all at
+// once.
+func (f *File) Reread(text []byte) (next *File, change func(), err error) {
+	next, faults := parseConfig(text)
+	if len(faults) == 0 {
+		change, err = f.Succeed(next)
+		return next, change, err
+	}
+	if next != nil { // what cannot be read is at fault already
+		next.Listen, next.Dir = cmp.Or(next.Listen, f.Listen), cmp.Or(next.Dir, f.Dir)
+		faults = append(faults, f.fixed(next)...)
+	}
+	return nil, nil, faults
+}
 
 // Succeed makes ready for next to take f's place in a bridge that runs. It fails with ConfigFaults,
 // which are all that cannot change without a restart, and the certificate where it can't be read.
 // Where it doesn't, change does the rest and cannot fail; without it, f stays as it was.
 func (f *File) Succeed(next *File) (change func(), err error) {
-	var faults ConfigFaults
-	stays := func(path string, same bool) {
-		if !same {
-			faults = append(faults, ConfigFault{Path: path, What: "cannot change while the bridge runs: put it back, or restart the bridge"})
-		}
-	}
-	stays("listen", f.Listen == next.Listen)
-	stays("dir", f.Dir == next.Dir)
-	stays("tls", (f.TLS == nil) == (next.TLS == nil)) // other files are another matter
+	faults := f.fixed(next)
 	if len(faults) > 0 || next.TLS == nil || f.served == nil {
 		return func() { next.served = f.served }, faults.orNil()
 	}
@@ -26,6 +37,19 @@ func (f *File) Succeed(next *File) (change func(), err error) {
 		next.served = f.served
 		f.served.use(*next.TLS, loaded)
 	}, nil
+}
+
+// fixed names what next would change and a bridge that runs cannot.
+func (f *File) fixed(next *File) (faults ConfigFaults) {
+	stays := func(path string, same bool) {
+		if !same {
+			faults = append(faults, ConfigFault{Path: path, What: "cannot change while the bridge runs: put it back, or restart the bridge"})
+		}
+	}
+	stays("listen", f.Listen == next.Listen)
+	stays("dir", f.Dir == next.Dir)
+	stays("tls", (f.TLS == nil) == (next.TLS == nil)) // other files are another matter
+	return faults
 }
 
 func (f ConfigFaults) orNil() error {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -176,4 +177,32 @@ func TestAReloadForgetsWhatWasReadAndWhatIsBeingRead(t *testing.T) {
 		time.Sleep(time.Second)
 		expect("three")
 	})
+}
+
+func TestFaultsOfTheFileAndOfWhatCannotChangeAreNamedTogether(t *testing.T) {
+	now := &File{Listen: "127.0.0.1:4800", Dir: "/d"}
+	for name, c := range map[string]struct {
+		text string
+		want []string // paths
+	}{
+		"an unknown key beside another dir": {"listen: 127.0.0.1:4800\ndir: /e\nrepos: {}\nlisten_on: x\n", []string{"listen_on", "dir"}},
+		"a missing dir changes nothing":     {"listen: 127.0.0.1:4801\nrepos: {}\n", []string{"dir", "listen"}},
+		"tls too":                           {"listen: 127.0.0.1:4800\ndir: /d\nrepos: {}\ntls: {cert_file: /c}\n", []string{"tls.key_file", "tls"}},
+		"no YAML":                           {"listen: [", []string{""}},
+		"what cannot change alone":          {"listen: 127.0.0.1:4801\ndir: /e\nrepos: {}\n", []string{"listen", "dir"}},
+	} {
+		_, _, err := now.Reread([]byte(c.text))
+		var faults ConfigFaults
+		errors.As(err, &faults)
+		var paths []string
+		for _, f := range faults {
+			paths = append(paths, f.Path)
+		}
+		if !slices.Equal(paths, c.want) {
+			t.Errorf("%s: faults of %q, want %q", name, paths, c.want)
+		}
+	}
+	if _, _, err := now.Reread([]byte("listen: 127.0.0.1:4800\ndir: /d\nrepos: {}\n")); err != nil {
+		t.Errorf("a file without faults: %v", err)
+	}
 }
