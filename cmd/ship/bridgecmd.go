@@ -1,13 +1,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -32,45 +30,19 @@ func (a *app) bridgeCommand() *cobra.Command {
 	return noSubcommand(cmd)
 }
 
-// withAdmin runs f on the bridge that is meant: through its socket, or on its files where none
-// runs.
-func (a *app) withAdmin(ctx context.Context, f func(bridge.Admin) error) error {
-	where, err := a.adminConfig(ctx)
-	if err != nil {
-		return err
-	}
-	admin, err := bridge.OpenAdmin(ctx, where)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f(admin), admin.Close())
-}
-
-func (a *app) adminConfig(ctx context.Context) (bridge.AdminConfig, error) {
-	if a.bridgeFlag != "" {
-		file, err := readBridgeFile(a.bridgeFlag)
-		if err != nil {
-			return bridge.AdminConfig{}, err
-		}
-		return bridge.AdminConfig{Dir: file.Dir, Socket: filepath.Join(file.Dir, atlas.BridgeSocket)}, nil
-	}
-	root, err := a.root()
-	if err != nil {
-		return bridge.AdminConfig{}, err
-	}
-	if c := answering(ctx, root); c != nil {
-		if ship, err := c.Info(ctx); err == nil && ship.Bridge != embeddedBridge {
-			return bridge.AdminConfig{}, fmt.Errorf("this atlas's ship uses the bridge at %s; next: say --config FILE, as that bridge's own user", clean(ship.Bridge))
-		}
-	}
-	sockets, err := atlas.MakeSockets(root)
-	if err != nil {
-		return bridge.AdminConfig{}, err
-	}
-	return bridge.AdminConfig{Dir: atlas.StateDir(root), Socket: filepath.Join(sockets, atlas.BridgeSocket), Embedded: true}, nil
-}
-
 func readBridgeFile(path string) (*bridge.File, error) {
+	raw, err := readBridgeText(path)
+	if err != nil {
+		return nil, err
+	}
+	file, err := bridge.ParseConfig(raw)
+	if err != nil {
+		return nil, bridgeFault(path, err)
+	}
+	return file, nil
+}
+
+func readBridgeText(path string) ([]byte, error) {
 	raw, err := os.ReadFile(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -80,11 +52,7 @@ func readBridgeFile(path string) (*bridge.File, error) {
 	case err != nil:
 		return nil, hint(err, "name a bridge.yaml")
 	}
-	file, err := bridge.ParseConfig(raw)
-	if err != nil {
-		return nil, bridgeFault(path, err)
-	}
-	return file, nil
+	return raw, nil
 }
 
 // bridgeFault puts every fault of a bridge.yaml into one line.
@@ -110,7 +78,7 @@ func (a *app) bridgeGrantCommand() *cobra.Command {
 			return nil
 		},
 		RunE: works(func(cmd *cobra.Command, args []string) error {
-			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), true, func(admin bridge.Admin) error {
 				granted, err := admin.Grant(cmd.Context(), api.GrantRequest{Ship: args[0], Repo: repo, Verbs: verbs})
 				if err != nil {
 					return err
@@ -150,7 +118,7 @@ func (a *app) bridgeRevokeCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "revoke SHIP", Short: "End everything that a ship may do through the bridge, and its credential", Args: exactly(1),
 		RunE: works(func(cmd *cobra.Command, args []string) error {
-			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), false, func(admin bridge.Admin) error {
 				if err := admin.Revoke(cmd.Context(), args[0]); err != nil {
 					return err
 				}
@@ -165,13 +133,19 @@ func (a *app) bridgeListCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "list", Aliases: []string{"ls"}, Short: "List ships and what they may do", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
-			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
-				grants, err := admin.List(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.print(grants, func(w io.Writer) { a.printGrants(w, grants.Grants) })
+			grants := &api.Grants{Grants: []api.Grant{}}
+			err := a.withAdmin(cmd.Context(), false, func(admin bridge.Admin) (err error) {
+				grants, err = admin.List(cmd.Context())
+				return err
 			})
+			if errors.Is(err, bridge.ErrNeverUsed) { // as much is true, and no file is made for it
+				fmt.Fprintln(a.stderr, "! "+oneLine(err))
+				err = nil
+			}
+			if err != nil {
+				return err
+			}
+			return a.print(grants, func(w io.Writer) { a.printGrants(w, grants.Grants) })
 		}),
 	})
 }
@@ -193,7 +167,7 @@ func (a *app) bridgeVerifyCommand() *cobra.Command {
 	return a.withJSON(&cobra.Command{
 		Use: "verify", Short: "Check that no line of the audit was changed, removed or added", Args: exactly(0),
 		RunE: works(func(cmd *cobra.Command, _ []string) error {
-			return a.withAdmin(cmd.Context(), func(admin bridge.Admin) error {
+			return a.withAdmin(cmd.Context(), false, func(admin bridge.Admin) error {
 				report, err := admin.VerifyAudit(cmd.Context())
 				if err != nil {
 					return err

@@ -78,11 +78,11 @@ func serveBridge(ctx context.Context, path string, file *bridge.File, secrets ma
 	if err != nil {
 		return errors.Join(err, operators.Close())
 	}
-	logger.Info("ready", "listen", file.Listen, "repos", len(file.Repos), "pid", os.Getpid(), "version", build.Version())
+	logger.Info("ready", "listen", file.Listen, "dir", file.Dir, "repos", len(file.Repos), "pid", os.Getpid(), "version", build.Version())
 	ended := make(chan error, 3)
 	go func() { ended <- o.onHangup(ctx, hangups) }()
 	go func() { ended <- bridge.Serve(ctx, operators, o.broker.AdminHandler(), logger) }()
-	go func() { ended <- bridge.Serve(ctx, ships, o.broker.Handler(), logger) }()
+	go func() { ended <- bridge.Serve(ctx, ships, tellsDir(file, o.broker.Handler()), logger) }()
 	first := <-ended
 	cancel()
 	// At the same time as the others' end: a write that hangs at the forge would hold up the next
@@ -137,13 +137,18 @@ func (o *ownBridge) onHangup(ctx context.Context, hangups <-chan os.Signal) erro
 
 // reload puts all of bridge.yaml in force, or nothing of it.
 func (o *ownBridge) reload(ctx context.Context) error {
-	next, err := readBridgeFile(o.path)
+	raw, err := readBridgeText(o.path)
 	if err != nil {
 		return err
 	}
-	change, err := o.file.Load().Succeed(next)
-	configured, badCredentials := next.HostCredentials()
-	if err := errors.Join(err, badCredentials); err != nil {
+	next, change, err := o.file.Load().Reread(raw)
+	var configured []bridge.HostCredential
+	if next != nil {
+		var bad error
+		configured, bad = next.HostCredentials()
+		err = errors.Join(err, bad)
+	}
+	if err != nil {
 		return bridgeFault(o.path, err)
 	}
 	if err := o.store.Reconfigure(configured); err != nil {

@@ -63,7 +63,7 @@ type Broker struct {
 }
 
 // Open opens the database and the audit, and starts looking for what writes came to that an
-// earlier process did not live to record. It fails while another bridge has the directory.
+// earlier process did not live to record. It fails with ErrInUse while another bridge has the directory.
 // ctx is for opening alone; Close ends the Broker.
 func Open(ctx context.Context, c Config) (*Broker, error) {
 	if c.Registry == nil || c.Credentials == nil || c.Dir == "" || c.Logger == nil {
@@ -76,7 +76,7 @@ func Open(ctx context.Context, c Config) (*Broker, error) {
 		b.desk.grants.local = shipHash(b.local)
 	}
 	if err := b.desk.open(c.Dir, lockPatience); err != nil {
-		if errors.Is(err, errStoreInUse) {
+		if errors.Is(err, ErrInUse) {
 			return nil, fmt.Errorf("a bridge is running in %s already: %w", c.Dir, err)
 		}
 		return nil, err

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,25 +29,43 @@ type Admin interface {
 	Close() error
 }
 
+// ErrNeverUsed says that no bridge was ever served from a directory, and nothing granted in it.
+var ErrNeverUsed = errors.New("no bridge was ever served from there, and nothing granted")
+
 // AdminConfig says whose operator one is.
 type AdminConfig struct {
 	Dir      string // the bridge's, see Config.Dir
 	Socket   string // what a running bridge listens on for operators
 	Embedded bool   // the bridge in Dir belongs to a ship serve: its ship "local" has no credential of its own
+	// Existing keeps OpenAdmin from making files: it fails with ErrNeverUsed where there are none.
+	Existing bool
 }
 
 // OpenAdmin takes the files in Dir where no bridge has them, and speaks to the one that has
 // otherwise. While it is open, no bridge can start there: Close it soon.
 func OpenAdmin(ctx context.Context, c AdminConfig) (Admin, error) {
+	if c.Existing && neverUsed(c.Dir) {
+		return nil, fmt.Errorf("%s: %w", c.Dir, ErrNeverUsed)
+	}
 	d := &desk{embedded: c.Embedded}
 	err := d.open(c.Dir, 100*time.Millisecond)
-	if errors.Is(err, errStoreInUse) {
+	if errors.Is(err, ErrInUse) {
 		return dialAdmin(ctx, c.Socket)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return direct{d}, nil
+}
+
+// neverUsed counts an audit without a database as used: somebody has taken the database away.
+func neverUsed(dir string) bool {
+	for _, name := range []string{storeFile, auditFile} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return false
+		}
+	}
+	return true
 }
 
 // desk is where grants are made, with the audit that says so.

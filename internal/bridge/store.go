@@ -20,8 +20,8 @@ const (
 	lockPatience = time.Second
 )
 
-// errStoreInUse says that another process holds the database: a running bridge, as a rule.
-var errStoreInUse = errors.New("bridge.db is in use by another process")
+// ErrInUse says that another process holds a bridge's database: a running bridge, as a rule.
+var ErrInUse = errors.New("bridge.db is in use by another process")
 
 // store is the bridge's memory: grants, writes, the key of cursors, and how far the audit has
 // come. Every change is on disk when its call returns. It is safe for concurrent use.
@@ -69,7 +69,7 @@ func openStore(dir string, patience time.Duration) (*store, error) {
 	})
 	switch {
 	case errors.Is(err, bolterrors.ErrTimeout):
-		return nil, errStoreInUse
+		return nil, ErrInUse
 	case errors.Is(err, errDamaged):
 		// bbolt has left it open and mapped, which alone keeps the lock.
 		return nil, errors.Join(fmt.Errorf("open %s: %w", path, err), syscall.Flock(int(file.Fd()), syscall.LOCK_UN), file.Close())
