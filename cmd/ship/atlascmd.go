@@ -98,7 +98,7 @@ func addRepo(root, name string, repo atlas.Repo) error {
 	if err := atlas.CheckName(name); err != nil {
 		return err
 	}
-	return atlas.Edit(root, func(f *atlas.File) error {
+	return mend(atlas.Edit(root, func(f *atlas.File) error {
 		old, ok := f.Repos[name]
 		policy := old.Policy
 		if old.Policy = nil; ok && old != repo {
@@ -107,7 +107,7 @@ func addRepo(root, name string, repo atlas.Repo) error {
 		repo.Policy = policy
 		f.Repos[name] = repo
 		return nil
-	})
+	}))
 }
 
 // knownHosts maps well-known hosts to their forge and API.
@@ -212,7 +212,7 @@ func (a *app) repoListCommand() *cobra.Command {
 			}
 			f, err := atlas.Read(root)
 			if err != nil {
-				return err
+				return mend(err)
 			}
 			return a.print(map[string]any{"repos": f.Repos}, func(w io.Writer) { a.printRepos(w, f.Repos) })
 		}),
@@ -254,7 +254,7 @@ func (a *app) repoRemoveCommand() *cobra.Command {
 				return nil
 			})
 			if err != nil {
-				return err
+				return mend(err)
 			}
 			fmt.Fprintf(a.stdout, "%s is forgotten.\n", clean(args[0]))
 			if _, err := os.Stat(filepath.Join(root, args[0])); err == nil {
@@ -263,6 +263,15 @@ func (a *app) repoRemoveCommand() *cobra.Command {
 			return a.reload(cmd.Context(), root)
 		}),
 	}
+}
+
+// mend adds what to do next to an error of atlas.json's; of others, nil too, it makes nothing.
+func mend(err error) error {
+	var refused *atlas.RefusedError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	return hint(err, "mend "+atlas.Quote(refused.Path)+" and try again")
 }
 
 // reload lets a running ship read atlas.json again; where none runs, the next one will.

@@ -69,6 +69,8 @@ type ship struct {
 
 	lock       *atlasLock
 	file       atomic.Pointer[atlas.File]
+	reading    sync.Mutex            // one reading of atlas.json at a time, so that the latest counts
+	refused    atomic.Pointer[error] // why the latest was not put in force; nil: it was
 	port       int
 	events     *agent.FileLog
 	workspaces *workspace.Manager
@@ -95,7 +97,7 @@ func (s *ship) serve(ctx context.Context, secrets map[string]bridge.Secret) erro
 	tuneMemory()
 	file, err := atlas.Read(s.root)
 	if err != nil {
-		return err
+		return mend(err)
 	}
 	s.file.Store(file)
 	listeners, err := s.listen(file)
@@ -130,11 +132,14 @@ func (s *ship) listen(file *atlas.File) (*server.Listeners, error) {
 		return listeners, nil
 	}
 	err = atlas.Edit(s.root, func(f *atlas.File) error { f.Port = s.port; return nil })
+	if err == nil {
+		err = s.readAtlas()
+	}
 	if err != nil {
 		listeners.Close()
-		return nil, err
+		return nil, mend(err)
 	}
-	return listeners, s.readAtlas()
+	return listeners, nil
 }
 
 // open takes over the sessions and builds the server. Nothing is served yet.
@@ -156,6 +161,7 @@ func (s *ship) open(ctx context.Context, caller bridge.Caller) error {
 		Ready: map[string]func(context.Context) error{
 			"storage": func(context.Context) error { return s.events.Probe() },
 			"bridge":  s.bridgeReady,
+			"atlas":   s.atlasReady,
 		},
 		Repository: &repository{bridge: caller, positions: s.workspaces},
 	})
@@ -228,12 +234,17 @@ func (s *ship) reload(ctx context.Context) error {
 	return nil
 }
 
-// readAtlas reads atlas.json again. The port of a running ship stays.
+// readAtlas reads atlas.json again. The port of a running ship stays. A file that is refused is a
+// problem of the ship's until a good one was read.
 func (s *ship) readAtlas() error {
+	s.reading.Lock()
+	defer s.reading.Unlock()
 	file, err := atlas.Read(s.root)
 	if err != nil {
+		s.refused.Store(&err)
 		return err
 	}
+	s.refused.Store(nil)
 	s.file.Store(file)
 	if s.reregister != nil {
 		s.reregister()
@@ -242,6 +253,26 @@ func (s *ship) readAtlas() error {
 		s.logger.Warn("atlas.json says another port than the one that is served; it counts from the next start on", "says", file.Port, "served", s.port)
 	}
 	return nil
+}
+
+// atlasProblem says, to operators, why atlas.json is not in force: what somebody wrote there, such
+// as a rule of what agents may read, does not count yet.
+func (s *ship) atlasProblem() error {
+	refused := s.refused.Load()
+	if refused == nil {
+		return nil
+	}
+	return hint(fmt.Errorf("atlas.json was refused, so what it said before stays in force, and a ship that starts now would not serve: %w", *refused),
+		"mend atlas.json, then ship up")
+}
+
+// atlasReady is atlasProblem for /readyz, which anybody can ask: of what the file holds, a token
+// in the wrong place too, it repeats nothing.
+func (s *ship) atlasReady(context.Context) error {
+	if s.refused.Load() == nil {
+		return nil
+	}
+	return errors.New("atlas.json was refused, so what it said before stays in force; next: ship status names each fault")
 }
 
 // onHangup reads atlas.json again on each SIGHUP, until ctx ends.
@@ -276,6 +307,7 @@ func (s *ship) info(ctx context.Context) api.Ship {
 	}
 	note(s.workspaces.Ready(ctx))
 	note(s.bridgeReady(ctx))
+	note(s.atlasProblem())
 	if s.events.Err() != nil {
 		note(s.events.Probe())
 	}

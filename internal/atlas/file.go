@@ -60,17 +60,27 @@ func Forges() []string { return []string{"github", "gitlab", "gitea", "none"} }
 // New is an atlas without repositories.
 func New(port int) *File { return &File{Fleet: version, Port: port, Repos: map[string]Repo{}} }
 
+// RefusedError says that the file at Path was not taken as an atlas.json: it cannot be read, others
+// can write it, or it has faults. Nothing helps but to mend it.
+type RefusedError struct {
+	Path string
+	Err  error
+}
+
+func (r *RefusedError) Error() string { return r.Path + ": " + r.Err.Error() }
+func (r *RefusedError) Unwrap() error { return r.Err }
+
 // Read reads and checks the atlas at root. The file must be a regular one of our user that
-// nobody else can write; unknown keys are an error that names them all.
+// nobody else can write. Every error is a *RefusedError; see Parse for what it says.
 func Read(root string) (*File, error) {
 	path := filepath.Join(root, FileName)
 	raw, err := readOwn(path)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &RefusedError{path, err}
 	}
 	f, err := Parse(raw)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, &RefusedError{path, err}
 	}
 	return f, nil
 }
