@@ -140,7 +140,7 @@ func TestWhatIsWithheldOfARunComesByNoOtherWay(t *testing.T) {
 		"by a cursor from before; that of a trusted run goes on": func(s *scene) {
 			p := s.trustedPull()
 			s.repo.Member("mia", "MEMBER")
-			long := strings.Repeat("##[error]boom\nother\n", 2000)
+			long := strings.Repeat("##[error]boom\nother line\n", 3000)
 			s.repo.Run("CI", p.Head()).Job("unit").Fails("Run tests", long)
 			s.repo.Run(planted, p.Head()).On("issue_comment").Job(planted).Fails(planted, strings.ReplaceAll(long, "other", planted))
 			before := get[api.FailedLogs](s, logsOf(p.Number()))
@@ -152,12 +152,16 @@ func TestWhatIsWithheldOfARunComesByNoOtherWay(t *testing.T) {
 			r.Cursor = before.Jobs[1].NextCursor
 			s.clean(r, "begun by issue_comment")
 			r.Cursor = before.Jobs[0].NextCursor
-			for n := 0; r.Cursor != ""; n++ {
+			pages := 0
+			for ; r.Cursor != ""; pages++ {
 				l := get[api.FailedLogs](s, r)
-				if n > 9 || l.Jobs[0].Names[0] != "unit" || !strings.Contains(l.Jobs[0].Excerpt, "boom") || l.Withheld != "" {
-					s.Fatalf("page %d: %+v", n, l)
+				if pages > 9 || l.Jobs[0].Names[0] != "unit" || !strings.Contains(l.Jobs[0].Excerpt, "boom") || l.Withheld != "" {
+					s.Fatalf("page %d: %+v", pages, l)
 				}
 				r.Cursor = l.Jobs[0].NextCursor
+			}
+			if pages < 2 {
+				s.Errorf("the log is %d pages, want several", pages)
 			}
 		},
 		"by a fault that says whose log is missing": func(s *scene) {
