@@ -97,6 +97,7 @@ type Client struct {
 	ready struct {
 		mu     sync.Mutex
 		looked time.Time
+		shown  Secret // the ship's credential at that time
 		found  error
 	}
 

@@ -14,11 +14,12 @@ import (
 func TestAClientSaysWhatKeepsItFromItsBridge(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "credential")
-	if err := os.WriteFile(file, []byte("fleet_ship_"+strings.Repeat("aB3", 14)+"x"), 0o600); err != nil {
+	ship := "fleet_ship_" + strings.Repeat("aB3", 14) + "x"
+	if err := os.WriteFile(file, []byte(ship), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	healthy := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.URL.Path != "/v1/healthz" || r.Header.Get("Authorization") != "" {
+		if r.URL.Path != "/v1/healthz" || r.Header.Get("Authorization") != "Bearer "+ship {
 			t.Errorf("asked %s with Authorization %q", r.URL.Path, r.Header.Get("Authorization"))
 		}
 	})
@@ -65,6 +66,44 @@ func TestAClientSaysWhatKeepsItFromItsBridge(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Only calls told of it: ship status and /readyz said that all was well.
+func TestAShipWhoseCredentialIsRevokedOrWrongIsNotReady(t *testing.T) {
+	b := openBench(t, "", &fakeForge{}, func(c *Config) { c.Embedded = false })
+	ship, _ := b.grantShip(t, "laptop", "widgets", verbs()...)
+	server := httptest.NewServer(b.Handler())
+	defer server.Close()
+	c := clientTo(t, server.URL, ship).(*Client)
+	if err := c.Ready(t.Context()); err != nil {
+		t.Fatalf("with its credential: %v", err)
+	}
+	put := func(credential Secret) {
+		t.Helper()
+		if err := os.WriteFile(c.file, []byte(credential.Reveal()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	refused := func(what string, c *Client) {
+		t.Helper()
+		err := c.Ready(t.Context())
+		if err == nil || !strings.Contains(err.Error(), "does not know this ship's credential") || !strings.Contains(err.Error(), "; next: ") {
+			t.Errorf("%s: Ready() = %v", what, err)
+		}
+		if err != nil && strings.Contains(err.Error(), "fleet_ship_") {
+			t.Errorf("%s: the error shows it: %v", what, err)
+		}
+	}
+	put(mintShipCredential())
+	refused("with another's", c)
+	put(ship)
+	if err := c.Ready(t.Context()); err != nil {
+		t.Errorf("with its own again: %v", err)
+	}
+	if err := b.desk.revoke("laptop"); err != nil {
+		t.Fatal(err)
+	}
+	refused("revoked", clientTo(t, server.URL, ship).(*Client))
 }
 
 // A bridge that came back shows within five seconds, and one that everybody asks for is asked once.

@@ -66,7 +66,7 @@ func (b *Broker) Handler() http.Handler {
 
 func (b *Broker) serve(w http.ResponseWriter, r *http.Request) {
 	if r.URL.Path == "/v1/healthz" {
-		health(w, r)
+		b.health(w, r)
 		return
 	}
 	ship := bearer(r)
@@ -89,11 +89,18 @@ func (b *Broker) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer)
 }
 
-// health says that the bridge serves, to everyone.
-func health(w http.ResponseWriter, r *http.Request) {
+// health says that the bridge serves, to everyone. Whoever shows a credential learns too whether it
+// is a ship's.
+func (b *Broker) health(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		sendProblem(w, otherMethod(w, http.MethodGet, http.MethodHead))
 		return
+	}
+	if len(r.Header.Values("Authorization")) > 0 {
+		if _, err := b.desk.grants.find(bearer(r)); err != nil {
+			sendProblem(w, asError(err))
+			return
+		}
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	_, _ = io.WriteString(w, "ok\n")

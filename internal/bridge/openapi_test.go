@@ -78,6 +78,7 @@ func TestAnswersAreAsDescribed(t *testing.T) {
 				all("GET", 429, `"retry_after_seconds":30`)
 				k.send(t, b.Handler(), Secret{}, "GET", "/v1/healthz", "", "")
 				k.send(t, b.Handler(), Secret{}, "HEAD", "/v1/healthz", "", "")
+				k.send(t, b.Handler(), b.Local(), "GET", "/v1/healthz", "", "")
 			})
 		})
 	}
@@ -109,6 +110,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 		"not granted":            {nil, "GET", "/v1/repos/gadgets", "", "", "reader", 404},
 		"no such address":        {nil, "GET", "/v2", "", "", "", 404},
 		"not on the forge":       {fails(api.NotFound, 0), "GET", "/v1/repos/widgets", "", "", "", 404},
+		"health, no ship's":      {nil, "GET", "/v1/healthz", "", "", "stranger", 401},
 		"another method":         {nil, "PUT", "/v1/repos/widgets", "", "", "", 405},
 		"another way to health":  {nil, "POST", "/v1/healthz", "", "", "none", 405},
 		"a bad number":           {nil, "GET", "/v1/repos/widgets/issues/x", "", "", "", 400},
@@ -138,7 +140,7 @@ func TestRefusalsAreAsDescribed(t *testing.T) {
 				}
 				b := openBench(t, "", f)
 				reader, _ := b.grantShip(t, "reader", "widgets", api.VerbRead)
-				ship := map[string]Secret{"": b.Local(), "reader": reader}[c.ship]
+				ship := map[string]Secret{"": b.Local(), "reader": reader, "stranger": mintShipCredential()}[c.ship]
 				w := k.send(t, b.Handler(), ship, c.method, c.target, c.key, c.body)
 				var p api.Problem
 				if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil || w.Code != c.status || p.Status != c.status {
