@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 
 	"fleet/internal/atlas"
@@ -22,9 +24,30 @@ func (a *app) withAdmin(ctx context.Context, makes bool, f func(bridge.Admin) er
 		return hint(err, "make sure that dir in "+atlas.Quote(a.bridgeFlag)+" is that of the bridge that is meant")
 	}
 	if err != nil {
-		return err
+		return whose(err, where.Dir, os.Geteuid())
 	}
 	return errors.Join(f(admin), admin.Close())
+}
+
+// whose says, of files in a bridge's directory that user may not open, who may and how.
+func whose(err error, dir string, user int) error {
+	var denied *fs.PathError
+	if !errors.Is(err, fs.ErrPermission) || !errors.As(err, &denied) {
+		return err
+	}
+	path := atlas.Quote(denied.Path)
+	said := fmt.Errorf("%s: %w", clean(denied.Path), fs.ErrPermission) // bbolt names the path twice
+	owner, missing := ownerOf(dir)
+	switch {
+	case errors.Is(missing, fs.ErrNotExist):
+		return hint(said, "make "+atlas.Quote(dir)+" for the bridge's own user, of mode 0700")
+	case missing != nil || owner != user:
+		return hint(said, "run this as the bridge's own user")
+	}
+	if of, err := ownerOf(denied.Path); err == nil && of != user {
+		return hint(said, fmt.Sprintf("chown %d %s, as root", user, path))
+	}
+	return hint(said, "chmod u=rwX "+path)
 }
 
 func (a *app) adminConfig(ctx context.Context, makes bool) (bridge.AdminConfig, error) {

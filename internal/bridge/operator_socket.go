@@ -80,7 +80,7 @@ func listenUnix(path string, mode os.FileMode) (net.Listener, error) {
 			return nil, fmt.Errorf("%s is in the way: it is no socket", path)
 		}
 		if c, err := net.DialTimeout("unix", path, time.Second); err == nil {
-			return nil, errors.Join(fmt.Errorf("somebody listens on %s already", path), c.Close())
+			return nil, errors.Join(fmt.Errorf("listen on %s: %w", path, syscall.EADDRINUSE), c.Close())
 		}
 		if err := os.Remove(path); err != nil {
 			return nil, fmt.Errorf("remove a dead socket: %w", err)
