@@ -62,8 +62,10 @@ func serveBridge(ctx context.Context, path string, file *bridge.File, secrets ma
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
 	o := &ownBridge{path: path, logger: logger}
-	if err := o.open(ctx, file, secrets); err != nil {
-		return err
+	if err := o.open(ctx, file, secrets); errors.Is(err, bridge.ErrInUse) {
+		return hint(err, "ship bridge list --config "+atlas.Quote(path)+" speaks to that one; end it first, or give this one a dir of its own")
+	} else if err != nil {
+		return whose(err, file.Dir, os.Geteuid())
 	}
 	defer func() { _ = o.broker.Close() }()
 	socket := filepath.Join(file.Dir, atlas.BridgeSocket)
@@ -75,6 +77,9 @@ func serveBridge(ctx context.Context, path string, file *bridge.File, secrets ma
 		return err
 	}
 	ships, err := file.Listener()
+	if errors.Is(err, syscall.EADDRINUSE) {
+		err = hint(err, "end what listens there, or give listen in "+atlas.Quote(path)+" another address")
+	}
 	if err != nil {
 		return errors.Join(err, operators.Close())
 	}
@@ -161,14 +166,17 @@ func (o *ownBridge) reload(ctx context.Context) error {
 	return nil
 }
 
-// warnOfCredentials says early which token's file cannot be used. The bridge serves without, since
-// the file may come later. Apps ask the forge for their tokens, so those show at the first call.
+// warnOfCredentials says early which file of a token or of an app's key cannot be used. The bridge
+// serves without, since the file may come later. Whether the forge takes it shows at the first call.
 func warnOfCredentials(ctx context.Context, configured []bridge.HostCredential, logger *slog.Logger) {
 	for _, h := range configured {
-		if h.File == "" {
-			continue
+		var err error
+		if app, ok := h.Credential.(*bridge.App); ok {
+			err = app.CheckKey(ctx)
+		} else if h.File != "" {
+			_, err = bridge.NewFileCredential("", "", h.File).Authorization(ctx)
 		}
-		if _, err := bridge.NewFileCredential("", "", h.File).Authorization(ctx); err != nil {
+		if err != nil {
 			logger.Warn("a credential cannot be used", "host", h.Host, "err", err)
 		}
 	}

@@ -54,6 +54,12 @@ func (a *App) assertion(ctx context.Context) (Secret, error) {
 	return NewSecret("Bearer " + signed + "." + encode(signature)), nil
 }
 
+// CheckKey says why the app's key cannot sign as its file stands now, or nil. It asks no forge.
+func (a *App) CheckKey(ctx context.Context) error {
+	_, err := a.assertion(ctx)
+	return err
+}
+
 // parseKey takes both forms in which an RSA key is kept. The parsers' errors are dropped: they may
 // speak of what they read.
 func parseKey(text []byte) *rsa.PrivateKey {
