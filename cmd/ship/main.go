@@ -50,6 +50,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		}
 		return exitFailed
 	}
+	if cmd.Name() == "help" && cmd.HasParent() { // what it says of itself lists no commands
+		cmd = cmd.Parent()
+	}
 	fmt.Fprintf(a.stderr, "ship: %s; see: %s --help\n", clean(err.Error()), cmd.CommandPath())
 	return exitUsage
 }
