@@ -89,8 +89,9 @@ func bridgePages() map[string]page {
 			"ship bridge grant laptop --repo widgets --verbs read,comment --config bridge.yaml\nship bridge grant local --repo '*' --verbs read",
 		},
 		"bridge revoke": {
-			"End everything that a ship may do through the bridge, and its credential, at once. To give rights back, grant\n" +
-				"anew: a ship of another process then gets a new credential.",
+			"End everything that a ship may do through the bridge, and its credential, at once, whether the bridge runs or\n" +
+				"not, and also where the file has become faulty or names another dir since it started: stderr says so. To give\n" +
+				"rights back, grant anew: a ship of another process then gets a new credential.",
 			"ship bridge revoke laptop --config bridge.yaml",
 		},
 		"bridge list":  {"List ships and what each may do, never their credentials. Changes nothing.", "ship bridge list\nship bridge list --config bridge.yaml --json"},
