@@ -83,7 +83,7 @@ func (w *world) processes() []string {
 }
 
 // expected are the files that stay, as paths below the world's folder.
-const expected = `^(a/atlas\.json|a/\.ship/(lock|edit\.lock|tmux\.(conf|pid)|(events|calls)\.jsonl(\.[1-5])?)|a/widgets/w\d/\.git(/.*)?|b/(bridge\.db|audit\.jsonl)|h/\.gitconfig|k/.*)$`
+const expected = `^(a/atlas\.json|a/\.ship/(lock|edit\.lock|last-bridge|tmux\.(conf|pid)|(events|calls)\.jsonl(\.[1-5])?)|a/widgets/w\d/\.git(/.*)?|b/(bridge\.db|audit\.jsonl)|h/\.gitconfig|k/.*)$`
 
 // checkFiles looks for sockets and temporary files.
 func (w *world) checkFiles() {
