@@ -47,14 +47,17 @@ func OpenLog(dir string) (*FileLog, error) {
 	return l, nil
 }
 
-// Append writes e as one line with one write call; a line that was written in part is cut off
-// again. It does not sync: an event outlives the ship, but not every loss of power.
+// Append writes e, of now unless it says when it was, as one line with one write call; a line that
+// was written in part is cut off again. It does not sync: an event outlives the ship, but not every loss of power.
 func (l *FileLog) Append(e api.Event) error {
 	id, err := uuid.NewV7()
 	if err != nil {
 		return err
 	}
-	e.ID, e.Time = id.String(), time.Now().UTC()
+	e.ID = id.String()
+	if e.Time.IsZero() {
+		e.Time = time.Now().UTC()
+	}
 	line, err := json.Marshal(e)
 	if err != nil {
 		return err

@@ -41,6 +41,7 @@ type Manager struct {
 	c    Config
 	tmux *tmux.Server
 	book *agent.Book
+	owed owed
 
 	mu     sync.RWMutex
 	states map[atlas.ID]*state
@@ -184,14 +185,5 @@ func (s *state) tryLock() bool {
 		return true
 	default:
 		return false
-	}
-}
-
-// event writes to the event log. What happened to a session has happened, so a log that cannot
-// be written is the operator's to see and undoes nothing.
-func (m *Manager) event(id atlas.ID, kind, reason string) {
-	err := m.c.Events.Append(api.Event{Type: kind, Repo: id.Repo, Workspace: id.Name, Reason: reason})
-	if err != nil {
-		m.c.Logger.Error("write an event", "type", kind, "repo", id.Repo, "workspace", id.Name, "err", err)
 	}
 }

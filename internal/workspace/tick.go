@@ -28,7 +28,9 @@ func (m *Manager) Run(ctx context.Context) {
 				m.forgetForeign()
 			}
 			m.tick(ctx)
+			m.pay()
 		case <-ctx.Done():
+			m.pay()
 			m.saveSeen(context.WithoutCancel(ctx))
 			return
 		}
