@@ -27,6 +27,9 @@ func (p *configParser) policy(keys map[string]*yaml.Node, path string) Policy {
 	}
 	if at := keys["trusted_authors"]; at != nil {
 		policy.TrustedAuthors = p.logins(at, path+".trusted_authors")
+		if only := keys["trusted_authors_only"]; len(policy.TrustedAuthors) > 0 && (only == nil || only.Value == "false") {
+			p.fault(at, path+".trusted_authors_only", "must be true where trusted_authors names somebody: without it nothing is withheld, and trusted_authors does nothing")
+		}
 	}
 	return policy
 }

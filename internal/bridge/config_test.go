@@ -142,7 +142,12 @@ func documents() (good, bad []map[string]any) {
 	}
 	repo := func(list *[]map[string]any, key string, values ...any) {
 		for _, v := range values {
-			*list = append(*list, config(func(_, repo map[string]any) { repo[key] = v }))
+			*list = append(*list, config(func(_, repo map[string]any) {
+				if key == "trusted_authors" { // so that the list is what may be at fault
+					repo["trusted_authors_only"] = true
+				}
+				repo[key] = v
+			}))
 		}
 	}
 	name := func(list *[]map[string]any, names ...string) {
@@ -180,6 +185,14 @@ func documents() (good, bad []map[string]any) {
 	repo(&good, "trusted_authors_only", true, false)
 	repo(&bad, "trusted_authors_only", "true", "yes", 1, nil, []any{})
 	repo(&good, "trusted_authors", []any{}, []any{"dependabot[bot]", "octo-cat", "x_y.z"}, []any{strings.Repeat("x", 100)})
+	for _, only := range []any{nil, false} {
+		bad = append(bad, config(func(_, repo map[string]any) {
+			repo["trusted_authors"] = []any{"octocat"}
+			if only != nil {
+				repo["trusted_authors_only"] = only
+			}
+		}))
+	}
 	repo(&bad, "trusted_authors", nil, "octocat", map[string]any{"octocat": true}, []any{"@octocat"}, []any{""}, []any{nil}, []any{1}, []any{"a", "a"},
 		[]any{"ghost"}, []any{"GHOST"}, []any{"octo cat"}, []any{"[bot]"}, []any{"-x"}, []any{strings.Repeat("x", 101)}, []any{"é"})
 	for _, key := range []string{"mass_mentions", "closing_keywords"} {
