@@ -254,34 +254,42 @@ func TestWhoeverConnectsWhileAShipEndsIsToldOrRefused(t *testing.T) {
 	}
 }
 
+// changed serves on a port of its own by an http.Server that was changed, and connects to it.
+func (p *port) changed(change func(*http.Server)) (conn net.Conn, end func(), ended <-chan error) {
+	p.t.Helper()
+	l, err := Listen(0)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	open, draining := newConnections(10), &atomic.Bool{}
+	h := p.server.httpServer(open, draining)
+	change(h)
+	ctx, end := context.WithCancel(p.t.Context())
+	over := make(chan error, 1)
+	go func() { over <- serve(ctx, l, h, open, draining) }()
+	if conn, err = net.Dial("tcp", l.all[0].Addr().String()); err != nil {
+		p.t.Fatal(err)
+	}
+	p.t.Cleanup(func() { _ = conn.Close() })
+	return conn, end, over
+}
+
 // net/http's Shutdown closed a connection whose answer was written and that had not been marked as
 // idle yet: the request that followed was lost without a word.
 func TestAConnectionIsNotClosedBetweenItsAnswerAndItsTurn(t *testing.T) {
 	t.Parallel()
 	p := open(t)
-	l, err := Listen(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, draining := newConnections(10), &atomic.Bool{}
-	h := p.server.httpServer(open, draining)
 	idle, goOn := make(chan struct{}), make(chan struct{})
-	note := h.ConnState
-	h.ConnState = func(conn net.Conn, state http.ConnState) {
-		if state == http.StateIdle {
-			close(idle)
-			<-goOn
+	conn, end, ended := p.changed(func(h *http.Server) {
+		note := h.ConnState
+		h.ConnState = func(conn net.Conn, state http.ConnState) {
+			if state == http.StateIdle {
+				close(idle)
+				<-goOn
+			}
+			note(conn, state)
 		}
-		note(conn, state)
-	}
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, l, h, open, draining) }()
-	conn, err := net.Dial("tcp", l.all[0].Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	})
 	const ping = `{"jsonrpc":"2.0","id":1,"method":"ping"}`
 	request := p.head(fmt.Sprintf("Content-Length: %d\r\n", len(ping))) + ping
 	if _, err := io.WriteString(conn, request); err != nil {
@@ -324,32 +332,20 @@ func TestAConnectionIsNotClosedBetweenItsAnswerAndItsTurn(t *testing.T) {
 // told: the end waited eight seconds for it, and then cut it off without a word.
 func TestAClientThatComesAsTheEndBeginsIsTold(t *testing.T) {
 	p := open(t)
-	l, err := Listen(0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	open, draining := newConnections(10), &atomic.Bool{}
-	h := p.server.httpServer(open, draining)
 	accepted, goOn := make(chan struct{}), make(chan struct{})
-	attach := h.ConnContext
-	h.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
-		close(accepted)
-		<-goOn
-		return attach(ctx, conn)
-	}
-	ctx, end := context.WithCancel(t.Context())
-	ended := make(chan error, 1)
-	go func() { ended <- serve(ctx, l, h, open, draining) }()
-	conn, err := net.Dial("tcp", l.all[0].Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
+	conn, end, ended := p.changed(func(h *http.Server) {
+		attach := h.ConnContext
+		h.ConnContext = func(ctx context.Context, conn net.Conn) context.Context {
+			close(accepted)
+			<-goOn
+			return attach(ctx, conn)
+		}
+	})
 	<-accepted
 	end()
 	// The port is closed after the first look at who is there.
 	eventually(t, "the port is closed", func() bool {
-		late, err := net.DialTimeout("tcp", l.all[0].Addr().String(), 100*time.Millisecond)
+		late, err := net.DialTimeout("tcp", conn.RemoteAddr().String(), 100*time.Millisecond)
 		if err == nil {
 			_ = late.Close()
 		}
