@@ -28,6 +28,11 @@ func (a *app) serviceInstallCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			if len(envFiles) == 0 { // one of them may name it
+				if _, err := chosenBridge(s.root); err != nil {
+					return err
+				}
+			}
 			if s.unit, err = makeUnit(s.root, envFiles); err != nil {
 				return err
 			}
